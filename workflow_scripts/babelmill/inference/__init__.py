@@ -1,0 +1,1 @@
+"""Exported models: a Paddle inference program, its parameters, and what goes with it."""

@@ -1,0 +1,50 @@
+"""Running an exported model; needs none of the model's code."""
+
+from pathlib import Path
+
+import numpy as np
+
+from babelmill.errors import UserError
+from babelmill.inference.export import PROGRAM
+from babelmill.models.inputs import Batch, Inputs, sorted_batches
+from babelmill.progress import progress
+
+
+class Predictor:
+    """An exported classifier on one device."""
+
+    def __init__(self, folder: Path, device: str, threads: int):
+        from paddle import inference
+
+        program, parameters = (
+            folder / f"{PROGRAM}{suffix}" for suffix in (".json", ".pdiparams")
+        )
+        for path in (program, parameters):
+            if not path.exists():
+                raise UserError(f"{path}: no such file: not an exported model")
+        config = inference.Config(str(program), str(parameters))
+        config.disable_glog_info()
+        if device.startswith("gpu"):
+            config.enable_use_gpu(256, int(device.partition(":")[2] or 0))
+        else:
+            config.set_cpu_math_library_num_threads(threads)
+        self._predictor = inference.create_predictor(config)
+
+    def logits(self, batch: Batch) -> np.ndarray:
+        """Scores (rows, classes) float32 of one batch."""
+        for name in self._predictor.get_input_names():
+            self._predictor.get_input_handle(name).copy_from_cpu(batch[name])
+        self._predictor.run()
+        (output,) = self._predictor.get_output_names()
+        return self._predictor.get_output_handle(output).copy_to_cpu()
+
+    def predict(self, inputs: Inputs, batch_size: int, pad_id: int) -> np.ndarray:
+        """Scores (examples, classes) of all inputs, each computed once, in order."""
+        rows_done: list[np.ndarray] = []
+        logits: list[np.ndarray] = []
+        batches = sorted_batches(inputs, batch_size, pad_id)
+        for rows, batch in progress(batches, "predicting", "batches"):
+            rows_done.append(rows)
+            logits.append(self.logits(batch))
+        order = np.argsort(np.concatenate(rows_done))
+        return np.concatenate(logits)[order]

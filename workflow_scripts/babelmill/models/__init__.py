@@ -1,0 +1,1 @@
+"""Encoders of PaddleNLP: building them, loading and saving their weights."""

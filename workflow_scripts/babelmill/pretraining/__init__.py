@@ -1,0 +1,1 @@
+"""Pretraining: shards in, weights out."""

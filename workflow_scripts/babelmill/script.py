@@ -1,0 +1,41 @@
+"""How every workflow script starts and ends."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+
+from babelmill.errors import UserError
+
+BAD_INPUT = 2
+
+
+def run(main: Callable[[], None]) -> None:
+    """Call ``main`` and turn what the user can mend into one line and exit code 2.
+
+    Anything else is a fault of the program and keeps its traceback.
+    """
+    try:
+        main()
+    except UserError as error:
+        _stop(str(error))
+    except BrokenPipeError:
+        # The reader of our output (head, less) has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _stop(f"{error.filename}: {error.strerror}")
+
+
+def named(text: str) -> tuple[str, str]:
+    """Split an argument of the form ``NAME=VALUE``; for argparse's ``type``."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name, value
+
+
+def _stop(message: str) -> None:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    raise SystemExit(BAD_INPUT)

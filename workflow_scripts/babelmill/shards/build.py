@@ -1,0 +1,211 @@
+"""One shard of XLM examples: which rows it holds, masked and mixed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from babelmill.errors import UserError
+from babelmill.randomness import stream
+from babelmill.shards.documents import TokenizedDocuments
+from babelmill.shards.layout import Rows
+from babelmill.shards.masking import choose_positions, mask_tokens
+from babelmill.shards.sampling import Source, interleave, language_shares
+from babelmill.shards.split import VALIDATION, shard_of_documents
+from babelmill.shards.streams import count_rows, stream_rows
+from babelmill.shards.translation_pairs import translation_rows, usable_lines
+from babelmill.tokenizers import Tokenizer
+
+STREAM, PAIRS = "mlm", "tlm"
+
+
+@dataclass(frozen=True)
+class ShardSettings:
+    """What decides the rows of a model's shards (flags of the same names)."""
+
+    max_seq_length: int
+    max_predictions_per_seq: int
+    masked_lm_prob: float
+    objectives: dict[str, float]
+    lg_sampling_factor: float
+    word_sampling_alpha: float
+    validation_fraction: float
+    validation_rows: int
+    shards: int
+    random_seed: int
+
+
+@dataclass(frozen=True)
+class Text:
+    """Tokenized text of one language, or of a pair of aligned ones."""
+
+    objective: str
+    name: str
+    sides: tuple[TokenizedDocuments, ...]
+    langs: tuple[str, ...]
+
+    def documents_in(self, settings: ShardSettings, shard: int) -> np.ndarray:
+        """Numbers of the documents of one shard, in the order of the text."""
+        of_document = shard_of_documents(
+            self.sides[0].document_keys,
+            settings.shards,
+            settings.validation_fraction,
+            settings.random_seed,
+        )
+        return np.flatnonzero(of_document == shard)
+
+    def size(self, settings: ShardSettings) -> int:
+        """Rows of the whole text: what the shares of languages are computed from."""
+        if self.objective == PAIRS:
+            return len(self.sides[0].sentence_ends)
+        everything = np.arange(len(self.sides[0]))
+        return count_rows(self.sides[0], everything, settings.max_seq_length)
+
+
+def multipliers(texts: list[Text], settings: ShardSettings) -> list[float]:
+    """How often the rows of each text occur in one pass over the shards.
+
+    Within an objective, languages (or pairs) get shares of size ** alpha; the
+    objectives' rows are as their weights. The rows of the first objective are as many
+    as its texts have.
+    """
+    sizes = [text.size(settings) for text in texts]
+    totals: dict[str, float] = {}
+    result = [0.0] * len(texts)
+    for objective, weight in settings.objectives.items():
+        members = [i for i, text in enumerate(texts) if text.objective == objective]
+        names = sorted({texts[i].name for i in members})
+        by_name = [sum(sizes[i] for i in members if texts[i].name == n) for n in names]
+        total = sum(by_name)
+        if totals:
+            first, rows = next(iter(totals.items()))
+            total = rows * weight / settings.objectives[first]
+        totals[objective] = total
+        shares = language_shares(np.asarray(by_name), settings.lg_sampling_factor)
+        for i in members:
+            at = names.index(texts[i].name)
+            result[i] = float(total * shares[at] / max(by_name[at], 1))
+    return result
+
+
+def training_rows(
+    texts: list[Text],
+    tokenizer: Tokenizer,
+    settings: ShardSettings,
+    shard: int,
+    dupe: int,
+) -> Iterator[Rows]:
+    """Yield the blocks of one (shard, dupe): order and masks of its own."""
+    sources = []
+    for number, (text, multiplier) in enumerate(
+        zip(texts, multipliers(texts, settings), strict=True)
+    ):
+        rng = stream(settings.random_seed, "rows", number, shard, dupe)
+        documents = rng.permutation(text.documents_in(settings, shard))
+        blocks, rows = _unmasked(text, documents, tokenizer, settings, rng)
+        sources.append(Source(blocks, rows, multiplier, rng.random()))
+    yield from _finished(sources, texts, tokenizer, settings, f"{shard} {dupe}")
+
+
+def validation_rows(
+    texts: list[Text], tokenizer: Tokenizer, settings: ShardSettings
+) -> Iterator[Rows]:
+    """Yield the held-out rows: at most ``validation_rows`` a language or pair."""
+    sources = []
+    for number, text in enumerate(texts):
+        rng = stream(settings.random_seed, "validation rows", number)
+        documents = text.documents_in(settings, VALIDATION)
+        blocks, rows = _unmasked(text, documents, tokenizer, settings, rng)
+        share = min(1.0, settings.validation_rows / max(rows, 1))
+        sources.append(Source(blocks, rows, share, 0.5))
+    yield from _finished(sources, texts, tokenizer, settings, "validation")
+
+
+def _unmasked(
+    text: Text,
+    documents: np.ndarray,
+    tokenizer: Tokenizer,
+    settings: ShardSettings,
+    rng: np.random.Generator,
+) -> tuple[Iterator[Rows], int]:
+    length = settings.max_seq_length
+    lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
+    if not len(documents):
+        return iter(()), 0
+    if text.objective == PAIRS:
+        lines = usable_lines(*text.sides, documents)
+        lines = rng.permutation(lines)
+        rows = translation_rows(text.sides, lines, tokenizer, lang_ids, length, rng)
+        return rows, len(lines)
+    (side,), (lang_id,) = text.sides, lang_ids
+    count = count_rows(side, documents, length)
+    return stream_rows(side, documents, tokenizer, lang_id, length), count
+
+
+def _finished(
+    sources: list[Source],
+    texts: list[Text],
+    tokenizer: Tokenizer,
+    settings: ShardSettings,
+    name: str,
+) -> Iterator[Rows]:
+    rng = stream(settings.random_seed, "masks", name)
+    special = np.zeros(tokenizer.vocab_size, bool)
+    special[tokenizer.special_ids] = True
+    random_words = np.flatnonzero(~special).astype(np.int32)
+    weights = _word_weights(texts, settings.word_sampling_alpha)
+    for rows in interleave(sources, rng):
+        ids, lengths = rows["input_ids"], rows["input_mask"].sum(1, dtype=np.int64)
+        candidates = ~special[ids]
+        positions, counts = choose_positions(
+            candidates,
+            lengths,
+            settings.masked_lm_prob,
+            settings.max_predictions_per_seq,
+            rng,
+            weights[ids] if weights is not None else None,
+        )
+        masked, labels = mask_tokens(
+            ids, positions, counts, tokenizer.mask_id, random_words, rng
+        )
+        yield {
+            **rows,
+            "input_ids": masked,
+            "masked_lm_positions": positions,
+            "masked_lm_ids": labels,
+        }
+
+
+def _word_weights(texts: list[Text], alpha: float) -> np.ndarray | None:
+    """``count ** -alpha`` of each id over all texts (XLM's ``sample_alpha``)."""
+    if alpha == 0:
+        return None
+    counts = sum(side.token_counts for text in texts for side in text.sides)
+    return np.maximum(counts, 1).astype(np.float32) ** -alpha
+
+
+def translation_texts(
+    parallel: dict[str, TokenizedDocuments], pivot: str | None
+) -> list[Text]:
+    """The pairs of one parallel corpus: each language with ``pivot``, or all pairs.
+
+    Raises:
+        UserError: the sides are not aligned, or the pivot has no text.
+    """
+    langs = sorted(parallel)
+    if pivot is not None and pivot not in parallel:
+        raise UserError(f"the pivot language {pivot} has no side in the parallel text")
+    lines = {lang: len(side.sentence_ends) for lang, side in parallel.items()}
+    for lang in langs[1:]:
+        one, other = parallel[langs[0]], parallel[lang]
+        if lines[lang] != lines[langs[0]] or not (one.aligned and other.aligned):
+            raise UserError(
+                f"{one.path} ({lines[langs[0]]} lines) and {other.path}"
+                f" ({lines[lang]} lines) are not aligned text"
+            )
+    return [
+        Text(PAIRS, f"{a}-{b}", (parallel[a], parallel[b]), (a, b))
+        for i, a in enumerate(langs)
+        for b in langs[i + 1 :]
+        if pivot is None or pivot in (a, b)
+    ]

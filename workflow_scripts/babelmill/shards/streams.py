@@ -1,0 +1,71 @@
+"""XLM's streams: the text of one language as rows of equal length (MLM, CLM).
+
+Sentences follow each other, each closed by the end-of-sentence token, and the stream is
+cut into rows (Lample & Conneau 2019, section 3.2). Unlike XLM's, every row opens with
+the token that also opens the input of fine-tuning, so that its embedding is trained.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from babelmill.shards.documents import TokenizedDocuments
+from babelmill.shards.layout import Rows
+from babelmill.tokenizers import Tokenizer
+
+_TOKENS_PER_BLOCK = 1 << 18
+
+
+def count_rows(documents: TokenizedDocuments, order: np.ndarray, length: int) -> int:
+    """How many rows ``stream_rows`` gives: all tokens and one end a sentence."""
+    sentences = np.diff(documents.document_ends, prepend=0)[order].sum()
+    token_ends = documents.sentence_ends[documents.document_ends - 1]
+    tokens = np.diff(token_ends, prepend=0)[order].sum()
+    return int(-(-(tokens + sentences) // (length - 1)))
+
+
+def stream_rows(
+    documents: TokenizedDocuments,
+    order: np.ndarray,
+    tokenizer: Tokenizer,
+    lang_id: int,
+    length: int,
+) -> Iterator[Rows]:
+    """Yield blocks of unmasked rows of the documents numbered ``order``.
+
+    Every token of every document is in exactly one row; only the last row is padded.
+    """
+    body = length - 1
+    parts: list[np.ndarray] = []
+    size = 0
+    for number in order:
+        ids, ends = documents.document(int(number))
+        parts.append(np.insert(ids.astype(np.int32), ends, tokenizer.eos_id))
+        size += len(parts[-1])
+        if size >= _TOKENS_PER_BLOCK:
+            stream = np.concatenate(parts)
+            whole = size - size % body
+            yield _rows(stream[:whole], tokenizer, lang_id, length)
+            parts = [stream[whole:]]
+            size -= whole
+    if size:
+        yield _rows(np.concatenate(parts), tokenizer, lang_id, length)
+
+
+def _rows(stream: np.ndarray, tokenizer: Tokenizer, lang_id: int, length: int) -> Rows:
+    count = -(-len(stream) // (length - 1))
+    body = np.full(count * (length - 1), tokenizer.pad_id, np.int32)
+    body[: len(stream)] = stream
+    input_ids = np.empty((count, length), np.int32)
+    input_ids[:, 0] = tokenizer.cls_id
+    input_ids[:, 1:] = body.reshape(count, length - 1)
+    input_mask = np.ones((count, length), np.int8)
+    input_mask[-1, 1 + len(stream) - (count - 1) * (length - 1) :] = 0
+    return {
+        "input_ids": input_ids,
+        "input_mask": input_mask,
+        "segment_ids": np.zeros((count, length), np.int8),
+        "next_sentence_labels": np.zeros(count, np.int8),
+        "lang_ids": np.full((count, length), lang_id, np.int8),
+        "position_ids": np.tile(np.arange(length, dtype=np.int16), (count, 1)),
+    }

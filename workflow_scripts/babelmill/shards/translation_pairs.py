@@ -1,0 +1,89 @@
+"""TLM's pairs: a sentence and its translation in one row.
+
+Each half carries its own language and its positions start again at 0 (Lample & Conneau
+2019, section 3.3), so that a masked word may be looked up in the other language. Which
+half comes first is drawn for every row.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from babelmill.shards.documents import TokenizedDocuments
+from babelmill.shards.layout import Rows
+from babelmill.tokenizers import Tokenizer
+
+_ROWS_PER_BLOCK = 4096
+_SPECIAL_TOKENS = 4
+
+
+def usable_lines(
+    first: TokenizedDocuments, second: TokenizedDocuments, order: np.ndarray
+) -> np.ndarray:
+    """The lines of the documents ``order`` that have text on both sides."""
+    starts = np.concatenate([[0], first.document_ends[:-1]])[order]
+    stops = first.document_ends[order]
+    lines = np.concatenate([np.arange(*r) for r in zip(starts, stops, strict=True)])
+    sizes = (np.diff(side.sentence_ends, prepend=0)[lines] for side in (first, second))
+    return lines[np.logical_and(*sizes)]
+
+
+def translation_rows(
+    sides: tuple[TokenizedDocuments, TokenizedDocuments],
+    lines: np.ndarray,
+    tokenizer: Tokenizer,
+    lang_ids: tuple[int, int],
+    length: int,
+    rng: np.random.Generator,
+) -> Iterator[Rows]:
+    """Yield blocks of unmasked rows, one a line; too long a pair loses its ends."""
+    for start in range(0, len(lines), _ROWS_PER_BLOCK):
+        block = lines[start : start + _ROWS_PER_BLOCK]
+        swapped = rng.random(len(block)) < 0.5
+        rows = {
+            "input_ids": np.full((len(block), length), tokenizer.pad_id, np.int32),
+            "input_mask": np.zeros((len(block), length), np.int8),
+            "segment_ids": np.zeros((len(block), length), np.int8),
+            "next_sentence_labels": np.zeros(len(block), np.int8),
+            "lang_ids": np.zeros((len(block), length), np.int8),
+            "position_ids": np.zeros((len(block), length), np.int16),
+        }
+        for row, (line, swap) in enumerate(zip(block.tolist(), swapped, strict=True)):
+            halves = [side.sentence(line) for side in sides]
+            langs = list(lang_ids)
+            if swap:
+                halves.reverse()
+                langs.reverse()
+            _fill(rows, row, halves, langs, tokenizer, length)
+        yield rows
+
+
+def _fill(
+    rows: Rows,
+    row: int,
+    halves: list[np.ndarray],
+    langs: list[int],
+    tokenizer: Tokenizer,
+    length: int,
+) -> None:
+    at = 0
+    for half, size, lang in zip(
+        halves, fitting_lengths(*map(len, halves), length), langs, strict=True
+    ):
+        end = at + size + 2
+        rows["input_ids"][row, at] = tokenizer.cls_id
+        rows["input_ids"][row, at + 1 : end - 1] = half[:size]
+        rows["input_ids"][row, end - 1] = tokenizer.sep_id
+        rows["lang_ids"][row, at:end] = lang
+        rows["position_ids"][row, at:end] = np.arange(end - at)
+        at = end
+    rows["input_mask"][row, :at] = 1
+
+
+def fitting_lengths(first: int, second: int, length: int) -> tuple[int, int]:
+    """The lengths of two halves that fit a row: the longer one gives way."""
+    room = length - _SPECIAL_TOKENS
+    if first + second <= room:
+        return first, second
+    shorter = min(first, second, room // 2)
+    return (room - shorter, shorter) if first > second else (shorter, room - shorter)

@@ -1,0 +1,1 @@
+"""From scores to tables: collect, aggregate over seeds, render."""

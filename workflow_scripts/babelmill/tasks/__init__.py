@@ -1,0 +1,1 @@
+"""Task data: readers of the official layouts and the one normalized form."""

@@ -1,0 +1,51 @@
+"""What every tokenizer of the workflow offers."""
+
+import abc
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class Tokenizer(abc.ABC):
+    """Text to ids and back.
+
+    Attributes:
+        type: ``"xlm"``, ``"bert"`` or ``"fast"``.
+        vocab_size: number of ids.
+        bos_id, eos_id, pad_id, unk_id, mask_id: ids of the special tokens.
+        cls_id, sep_id: what ``build_inputs`` puts first, and between and last.
+        special_ids: ids that are never drawn as a random word, int64, ascending.
+        lang2id: id of the language embedding of each language, empty without one.
+        fingerprint: SHA-256 over all that decides the ids, the same on any machine.
+    """
+
+    type: str
+    vocab_size: int
+    bos_id: int
+    eos_id: int
+    pad_id: int
+    unk_id: int
+    mask_id: int
+    cls_id: int
+    sep_id: int
+    special_ids: np.ndarray
+    lang2id: dict[str, int]
+    fingerprint: str
+
+    @abc.abstractmethod
+    def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
+        """The int32 ids of each line of text in ``lang``, without special tokens."""
+
+    @abc.abstractmethod
+    def build_inputs(
+        self, a: Sequence[int], b: Sequence[int] | None = None
+    ) -> tuple[list[int], list[int]]:
+        """Ids of one text or a pair with special tokens, and the segment of each."""
+
+    @abc.abstractmethod
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """The vocabulary entry of each id."""
+
+    @abc.abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """Readable text, special tokens left out."""

@@ -1,0 +1,95 @@
+"""Fine-tune a pretrained encoder on a task, one seed.
+
+    python workflow_scripts/finetune.py --encoder results/pretrained/news \\
+        --train en=results/tasks/nli/train.en.tsv --dev en=results/tasks/nli/dev.en.tsv \\
+        --labels entailment neutral contradiction --metric accuracy \\
+        --settings '{"learning_rate": 5e-5, ...}' \\
+        --state results/state/finetuned/news --output_dir results/finetuned/news/...
+
+writes the weights of the best step on dev (model.safetensors), config.json, labels.json,
+the tokenizer's files and metrics.jsonl.
+"""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from babelmill.files import sha256, whole_folder, write_json, write_text
+from babelmill.models import runtime, xlm
+from babelmill.models.inputs import encode_texts
+from babelmill.models.weights import WEIGHTS
+from babelmill.script import named, run
+from babelmill.tasks import read_examples
+from babelmill.tokenizers import Tokenizer, load_tokenizer
+from babelmill.training.checkpoints import Checkpoints, json_lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--encoder", type=Path, required=True)
+    parser.add_argument("--train", type=named, nargs="+", required=True)
+    parser.add_argument("--dev", type=named, nargs="+", required=True)
+    parser.add_argument("--labels", nargs="+", required=True)
+    parser.add_argument("--metric", required=True)
+    parser.add_argument("--settings", type=json.loads, required=True)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--output_dir", type=Path, required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+
+    runtime.prepare(args.device, args.threads)
+    from babelmill.finetuning.trainer import Labeled, finetune
+
+    tokenizer = load_tokenizer(args.encoder)
+
+    def labeled(lang: str, path: str) -> Labeled:
+        return Labeled(*encode(path, lang, tokenizer, args.labels, args.settings))
+
+    train = [labeled(lang, path) for lang, path in args.train]
+    dev = {lang: labeled(lang, path) for lang, path in args.dev}
+    files = [sha256(path) for _, path in [*args.train, *args.dev]]
+    identity = [sha256(args.encoder / WEIGHTS), args.settings, args.labels, files]
+    checkpoints = Checkpoints(args.state, identity)
+    model, config, records = finetune(
+        args.encoder,
+        args.settings,
+        args.labels,
+        args.metric,
+        train,
+        dev,
+        tokenizer.pad_id,
+        checkpoints,
+    )
+    with whole_folder(args.output_dir) as partial:
+        shutil.copytree(args.encoder, partial, dirs_exist_ok=True)
+        xlm.save(partial, {**config, "num_labels": len(args.labels)}, model)
+        write_json(partial / "labels.json", args.labels)
+        write_text(partial / "metrics.jsonl", json_lines(records))
+    checkpoints.remove()
+
+
+def encode(
+    path: str, lang: str, tokenizer: Tokenizer, labels: list[str], settings: dict
+) -> tuple:
+    """The inputs and label numbers of a normalized task file."""
+    examples = read_examples(path)
+    number = {label: i for i, label in enumerate(labels)}
+    pairs = [example.text_b for example in examples]
+    inputs = encode_texts(
+        [example.text_a for example in examples],
+        pairs if any(pairs) else None,
+        tokenizer,
+        lang,
+        settings["max_seq_length"],
+    )
+    return inputs, np.asarray([number[example.label] for example in examples])
+
+
+if __name__ == "__main__":
+    run(main)
