@@ -1,7 +1,5 @@
 """The demo: its sentences are well formed and its labels follow from the facts."""
 
-# ruff: noqa: RUF001 -- letters of other scripts are meant here
-
 import os
 import re
 import subprocess
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from babelmill import demo
 from babelmill.demo import Fact, Sentence
 from babelmill.errors import UserError

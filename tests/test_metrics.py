@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 from babelmill.metrics import METRICS, score
 
 # tp 3, fn 1, fp 2, tn 4

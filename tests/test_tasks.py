@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from babelmill.errors import UserError
 from babelmill.tasks.examples import Example, read_examples, write_examples
 from babelmill.tasks.layouts import task_examples

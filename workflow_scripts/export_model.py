@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--output_dir", type=Path, required=True)
     args = parser.parse_args()
 
-    runtime.prepare("cpu", threads=1)
+    runtime.prepare(gpus=0, threads=1)
     from babelmill.inference.export import export_classifier
 
     trained = {WEIGHTS, "metrics.jsonl", "loss.jsonl", "validation.json"}

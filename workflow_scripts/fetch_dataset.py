@@ -13,13 +13,12 @@ nothing is downloaded then.
 import argparse
 import http.client
 import os
-import shutil
 import stat
 import urllib.error
 import urllib.request
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from babelmill.errors import UserError
 from babelmill.files import read_lines, sha256, whole_folder
@@ -111,7 +110,7 @@ def fetch(dataset: Dataset, folder: Path, timeout: float) -> Path:
     try:
         _download(dataset, partial, timeout)
     except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
-        if getattr(error, "filename", None) == str(partial):
+        if str(getattr(error, "filename", None)) == str(partial):
             raise
         raise UserError(
             f"cannot download {dataset.url} ({error}): {by_hand}"
@@ -131,7 +130,7 @@ def fetch(dataset: Dataset, folder: Path, timeout: float) -> Path:
 
 
 def _download(dataset: Dataset, partial: Path, timeout: float) -> None:
-    """Append to ``partial`` what it lacks, one byte more at most than it should have."""
+    """Append to ``partial`` what it lacks, and no more than one byte too many."""
     start = partial.stat().st_size if partial.exists() else 0
     if start >= dataset.bytes:
         return
@@ -153,18 +152,13 @@ def _download(dataset: Dataset, partial: Path, timeout: float) -> None:
 
 
 def _check(path: Path, dataset: Dataset, by_hand: str) -> None:
-    size = path.stat().st_size
-    if size != dataset.bytes:
-        raise UserError(
-            f"{path}: not the archive of {dataset.name}: it has"
-            f" {'more than ' if size > dataset.bytes else ''}"
-            f"{min(size, dataset.bytes)} bytes: {by_hand}"
-        )
-    if (digest := sha256(path)) != dataset.sha256:
-        raise UserError(
-            f"{path}: not the archive of {dataset.name}: its sha256 is {digest}:"
-            f" {by_hand}"
-        )
+    if path.stat().st_size != dataset.bytes:
+        wrong = f"it is not {dataset.bytes} bytes long"
+    elif (digest := sha256(path)) != dataset.sha256:
+        wrong = f"its sha256 is {digest}"
+    else:
+        return
+    raise UserError(f"{path}: not the archive of {dataset.name}, {wrong}: {by_hand}")
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -187,9 +181,10 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def _refuse_outside(member: zipfile.ZipInfo, archive: Path) -> None:
-    path = PurePosixPath(member.filename.replace("\\", "/"))
+    # Windows paths know both slashes, and drives.
+    path = PureWindowsPath(member.filename)
     link = stat.S_ISLNK(member.external_attr >> 16)
-    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or link:
+    if path.anchor or ".." in path.parts or link:
         raise UserError(
             f"{archive}: member {member.filename!r} would reach outside of the folder:"
             " the archive is not to be trusted"

@@ -1,13 +1,14 @@
 """Fine-tune a pretrained encoder on a task, one seed.
 
     python workflow_scripts/finetune.py --encoder results/pretrained/news \\
-        --train en=results/tasks/nli/train.en.tsv --dev en=results/tasks/nli/dev.en.tsv \\
+        --train en=results/tasks/nli/train.en.tsv \\
+        --dev en=results/tasks/nli/dev.en.tsv \\
         --labels entailment neutral contradiction --metric accuracy \\
         --settings '{"learning_rate": 5e-5, ...}' \\
         --state results/state/finetuned/news --output_dir results/finetuned/news/...
 
-writes the weights of the best step on dev (model.safetensors), config.json, labels.json,
-the tokenizer's files and metrics.jsonl.
+writes the weights of the best step on dev (model.safetensors), config.json,
+labels.json, the tokenizer's files and metrics.jsonl.
 """
 
 import argparse
@@ -39,11 +40,11 @@ def main() -> None:
     parser.add_argument("--settings", type=json.loads, required=True)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--output_dir", type=Path, required=True)
-    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
 
-    runtime.prepare(args.device, args.threads)
+    runtime.prepare(args.gpus, args.threads)
     from babelmill.finetuning.trainer import Labeled, finetune
 
     tokenizer = load_tokenizer(args.encoder)
@@ -78,7 +79,7 @@ def encode(
     path: str, lang: str, tokenizer: Tokenizer, labels: list[str], settings: dict
 ) -> tuple:
     """The inputs and label numbers of a normalized task file."""
-    examples = read_examples(path)
+    examples = read_examples(path, labels)
     number = {label: i for i, label in enumerate(labels)}
     pairs = [example.text_b for example in examples]
     inputs = encode_texts(

@@ -49,16 +49,16 @@ def main() -> None:
     parser.add_argument("--metric", default="accuracy")
     parser.add_argument("--score_fields", type=json.loads, default={})
     parser.add_argument("--batch_size", type=int, default=64)
-    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
 
-    runtime.prepare(args.device, args.threads)
+    runtime.prepare(args.gpus, args.threads)
     from babelmill.inference.predictor import Predictor
 
     tokenizer = load_tokenizer(args.model)
     labels = read_json(args.model / "labels.json")
-    examples = read_examples(args.input)
+    examples = read_examples(args.input, labels)
     pairs = [example.text_b for example in examples]
     inputs = encode_texts(
         [example.text_a for example in examples],
@@ -67,7 +67,7 @@ def main() -> None:
         args.lang,
         read_json(args.model / "inference.json")["max_seq_length"],
     )
-    predictor = Predictor(args.model, args.device, args.threads)
+    predictor = Predictor(args.model, args.gpus, args.threads)
     logits = predictor.predict(inputs, args.batch_size, tokenizer.pad_id)
     write_text(args.output, prediction_table(examples, labels, logits))
     if args.score:

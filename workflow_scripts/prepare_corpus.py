@@ -60,9 +60,7 @@ def main() -> None:
         )
     words = 0
     with whole_file(args.output) as partial, partial.open("w", encoding="utf-8") as out:
-        for line in progress(
-            islice(lines, args.max_lines), args.output.stem, "lines"
-        ):
+        for line in progress(islice(lines, args.max_lines), args.output.stem, "lines"):
             out.write(line + "\n")
             words += len(line)
         if not words:

@@ -36,11 +36,11 @@ def main() -> None:
     parser.add_argument("--settings", type=json.loads, required=True)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--output_dir", type=Path, required=True)
-    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
 
-    runtime.prepare(args.device, args.threads)
+    runtime.prepare(args.gpus, args.threads)
     from babelmill.pretraining.trainer import pretrain
 
     tokenizer = load_tokenizer(args.tokenizer)

@@ -13,7 +13,7 @@ TEXT_SUFFIXES = (".txt", ".jsonl", ".json")
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 # C0 and C1 controls (NUL, form feed, ...), tab and the Unicode line separators end no
-# line here, so they are blanks; a lone surrogate (from a JSON escape) has no UTF-8 form.
+# line here, so they are blanks; a lone surrogate (of a JSON escape) has no UTF-8 form.
 _BLANKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 

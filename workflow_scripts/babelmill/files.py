@@ -87,7 +87,8 @@ def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
     if suffix == ".zst":
         import zstandard
 
-        reader = zstandard.ZstdDecompressor().stream_reader(open(path, "rb"))
+        packed = open(path, "rb")  # noqa: SIM115
+        reader = zstandard.ZstdDecompressor().stream_reader(packed)
         return io.BufferedReader(reader, _BLOCK)
     return open(path, "rb", buffering=_BLOCK)
 
@@ -111,9 +112,10 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 try:
                     line = raw.decode("utf-8")
                 except UnicodeDecodeError as error:
+                    at, byte = offset + error.start, raw[error.start]
                     raise UserError(
-                        f"{path}, line {number}: not UTF-8 at byte {offset + error.start}"
-                        f" (0x{raw[error.start]:02x}): convert the file to UTF-8"
+                        f"{path}, line {number}: not UTF-8 at byte {at}"
+                        f" (0x{byte:02x}): convert the file to UTF-8"
                     ) from None
                 offset += len(raw)
                 yield line.removesuffix("\n").removesuffix("\r")

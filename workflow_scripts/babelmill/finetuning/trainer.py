@@ -83,7 +83,9 @@ def finetune(
         step += 1
         shown.update()
         if step % every == 0 or step == steps:
-            values = {lang: evaluate(model, d, metric, pad_id) for lang, d in dev.items()}
+            values = {
+                lang: evaluate(model, d, metric, pad_id) for lang, d in dev.items()
+            }
             record = {
                 "step": step,
                 "loss": round(float(np.mean(window)), 6),

@@ -1,1 +1,1 @@
-"""Exported models: a Paddle inference program, its parameters, and what goes with it."""
+"""Exported models: a Paddle inference program and what goes with it."""

@@ -27,9 +27,7 @@ def export_classifier(config: dict[str, Any], weights: Path, folder: Path) -> No
 
         def forward(self, input_ids, lang_ids, input_mask, position_ids):
             fields = (input_ids, lang_ids, input_mask, position_ids)
-            return xlm.classify(
-                self.model, dict(zip(xlm.INPUTS, fields, strict=True))
-            )
+            return xlm.classify(self.model, dict(zip(xlm.INPUTS, fields, strict=True)))
 
     spec = [
         paddle.static.InputSpec([None, None], _DTYPES.get(name, "int64"), name)

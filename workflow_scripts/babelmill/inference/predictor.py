@@ -13,7 +13,7 @@ from babelmill.progress import progress
 class Predictor:
     """An exported classifier on one device."""
 
-    def __init__(self, folder: Path, device: str, threads: int):
+    def __init__(self, folder: Path, gpus: int, threads: int):
         from paddle import inference
 
         program, parameters = (
@@ -24,8 +24,8 @@ class Predictor:
                 raise UserError(f"{path}: no such file: not an exported model")
         config = inference.Config(str(program), str(parameters))
         config.disable_glog_info()
-        if device.startswith("gpu"):
-            config.enable_use_gpu(256, int(device.partition(":")[2] or 0))
+        if gpus:
+            config.enable_use_gpu(256, 0)
         else:
             config.set_cpu_math_library_num_threads(threads)
         self._predictor = inference.create_predictor(config)

@@ -3,14 +3,16 @@
 import os
 from pathlib import Path
 
+from babelmill.errors import UserError
 
-def prepare(device: str, threads: int) -> None:
-    """Set the environment that Paddle reads at import, then choose the device.
+
+def prepare(gpus: int, threads: int) -> None:
+    """Set the environment that Paddle reads at import, then take the device.
 
     Neither changes what is computed beyond rounding. Call it once, first.
 
     Args:
-        device: ``"cpu"``, ``"gpu"`` or ``"gpu:0"``.
+        gpus: GPUs of this process, 0 for the CPU or 1.
         threads: CPU threads of one process.
     """
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -26,7 +28,14 @@ def prepare(device: str, threads: int) -> None:
     warnings.filterwarnings("ignore", message="No ccache found")
     import paddle
 
-    paddle.set_device(device)
+    if gpus > 1:
+        raise UserError("one process trains on one GPU so far: set gpu to 0 or 1")
+    if gpus and paddle.device.cuda.device_count() < gpus:
+        raise UserError(
+            f"{gpus} GPU asked for, {paddle.device.cuda.device_count()} present:"
+            " is the GPU build of Paddle installed (envs/gpu.yaml)?"
+        )
+    paddle.set_device("gpu" if gpus else "cpu")
 
 
 def _is_amd() -> bool:

@@ -41,46 +41,32 @@ def model_tensors(model) -> dict[str, np.ndarray]:
     return {name: value.numpy() for name, value in model.state_dict().items()}
 
 
-def load_tensors(model, tensors: dict[str, np.ndarray], source: Path) -> None:
-    """Copy all tensors into a layer whose names and shapes they have."""
-    wanted = model.state_dict()
-    missing, left_over = set(wanted) - set(tensors), set(tensors) - set(wanted)
+def load_tensors(
+    model,
+    tensors: dict[str, np.ndarray],
+    source: Path,
+    prefix: str = "",
+    heads: tuple[str, ...] = (),
+) -> None:
+    """Copy tensors into a layer, each by its name.
+
+    Args:
+        source: the file they are from, for messages.
+        prefix: fill only what starts with it, such as an encoder's ``"xlm."``.
+        heads: prefixes of tensors of other tasks, which may be left over.
+
+    Raises:
+        UserError: tensors are missing, left over or of another shape, by name.
+    """
+    wanted = {n: v for n, v in model.state_dict().items() if n.startswith(prefix)}
+    missing = set(wanted) - set(tensors)
+    left_over = set(tensors) - set(wanted)
+    left_over = {name for name in left_over if not name.startswith(heads)}
     if missing or left_over:
         raise UserError(
             f"{source}: not the weights of this model:"
             f" missing {_few(missing)}, left over {_few(left_over)}"
         )
-    _copy(wanted, tensors, source)
-
-
-def load_encoder(
-    model, tensors: dict[str, np.ndarray], source: Path, prefix: str, heads: list[str]
-) -> None:
-    """Copy the encoder of a pretrained model; only tensors of heads may be unused.
-
-    Args:
-        prefix: of the encoder's names in the model, such as ``"xlm."``.
-        heads: prefixes of tensors that belong to other tasks and may be left over.
-
-    Raises:
-        UserError: tensors are missing or left over, by name.
-    """
-    wanted = {n: v for n, v in model.state_dict().items() if n.startswith(prefix)}
-    missing = set(wanted) - set(tensors)
-    left_over = {
-        name
-        for name in set(tensors) - set(wanted)
-        if not name.startswith(tuple(heads))
-    }
-    if missing or left_over:
-        raise UserError(
-            f"{source}: does not fit the encoder:"
-            f" missing {_few(missing)}, left over {_few(left_over)}"
-        )
-    _copy(wanted, tensors, source)
-
-
-def _copy(wanted: dict, tensors: dict[str, np.ndarray], source: Path) -> None:
     for name, parameter in wanted.items():
         if tuple(parameter.shape) != tensors[name].shape:
             raise UserError(

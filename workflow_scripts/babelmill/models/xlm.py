@@ -9,7 +9,6 @@ from babelmill.files import read_json, write_json
 from babelmill.models.paddlenlp_classes import configuration_module, model_module
 from babelmill.models.weights import (
     WEIGHTS,
-    load_encoder,
     load_tensors,
     model_tensors,
     read_weights,
@@ -19,7 +18,7 @@ from babelmill.tokenizers import Tokenizer
 
 CONFIG = "config.json"
 PREFIX = "xlm."
-HEADS = ["pred_layer.", "classifier.", "sequence_summary."]
+HEADS = ("pred_layer.", "classifier.", "sequence_summary.")
 
 # Encoder inputs: fields of a batch -> arguments of PaddleNLP's forward.
 INPUTS = {
@@ -74,8 +73,8 @@ def masked_lm_logits(model, batch: dict[str, Any]):
     """Scores of the vocabulary at the masked positions alone.
 
     Args:
-        batch: tensors of the fields in ``INPUTS``, and ``flat_positions`` (predictions,)
-            int64, positions in the flattened (rows, length).
+        batch: tensors of the fields in ``INPUTS``, and ``flat_positions``
+            (predictions,) int64, positions in the flattened (rows, length).
 
     Returns:
         (predictions, vocabulary) float32.
@@ -112,22 +111,21 @@ def load_config(folder: Path) -> dict[str, Any]:
 
 def load_pretrained_encoder(model, folder: Path) -> None:
     """Fill a model's encoder from a pretrained folder of ours or Hugging Face's."""
-    load_encoder(model, _tensors(model, folder), folder / WEIGHTS, PREFIX, HEADS)
+    load_tensors(model, tensors(model, folder), folder / WEIGHTS, PREFIX, HEADS)
 
 
 def load(model, folder: Path) -> None:
     """Fill a whole model, head included."""
-    load_tensors(model, _tensors(model, folder), folder / WEIGHTS)
+    load_tensors(model, tensors(model, folder), folder / WEIGHTS, heads=HEADS)
 
 
-def _tensors(model, folder: Path) -> dict[str, np.ndarray]:
-    tensors, is_paddle = read_weights(folder / WEIGHTS)
-    return tensors if is_paddle else _from_hugging_face(model, tensors)
+def tensors(model, folder: Path) -> dict[str, np.ndarray]:
+    """The tensors of a folder in the names and the layout of a model."""
+    arrays, is_paddle = read_weights(folder / WEIGHTS)
+    return arrays if is_paddle else _from_hugging_face(model, arrays)
 
 
-def _from_hugging_face(
-    model, tensors: dict[str, np.ndarray]
-) -> dict[str, np.ndarray]:
+def _from_hugging_face(model, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Rename Hugging Face's tensors and transpose the weights of linear layers."""
     import paddle
 
@@ -137,7 +135,7 @@ def _from_hugging_face(
         if isinstance(layer, paddle.nn.Linear)
     }
     renamed = {}
-    for name, value in tensors.items():
+    for name, value in arrays.items():
         name = name.replace("transformer.", PREFIX, 1)
         name = name.replace("pred_layer.proj.bias", "pred_layer.bias")
         name = name.replace("sequence_summary.summary.", "classifier.")

@@ -30,8 +30,8 @@ def pretrain(
 
     Args:
         config: of the model, as ``xlm.full_config`` gives it.
-        settings: ``seed, max_steps, global_batch_size, save_steps, eval_steps`` and what
-            ``Updates`` wants.
+        settings: ``seed, max_steps, global_batch_size, logging_steps, save_steps,
+            eval_steps`` and what ``Updates`` wants.
 
     Returns:
         the model and its records: a line a logged step, a line a validation.
@@ -122,4 +122,6 @@ def validate(model, path: Path, lang2id: dict[str, int]) -> dict[str, Any]:
 
 def summary(scores: dict[str, Any]) -> str:
     """One line of perplexities."""
-    return ", ".join(f"{name} {score['perplexity']:.1f}" for name, score in scores.items())
+    return ", ".join(
+        f"{name} {score['perplexity']:.1f}" for name, score in scores.items()
+    )

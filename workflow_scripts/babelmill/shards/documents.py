@@ -36,7 +36,7 @@ class _Spool:
     """A column of unknown length that grows on disk, not in memory."""
 
     def __init__(self, folder: str, dtype: np.dtype):
-        self._file = tempfile.TemporaryFile(dir=folder)
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._dtype = np.dtype(dtype)
         self.size = 0
 

@@ -77,7 +77,9 @@ def mask_tokens(
     draw = rng.random(len(row))
     words = random_words[rng.integers(len(random_words), size=len(row))]
     kept = labels[row, slot]
-    shown = np.where(draw < MASKED, mask_id, np.where(draw < MASKED + RANDOM, words, kept))
+    shown = np.where(
+        draw < MASKED, mask_id, np.where(draw < MASKED + RANDOM, words, kept)
+    )
     masked = input_ids.copy()
     masked[row, column] = shown
     return masked, labels

@@ -32,22 +32,21 @@ class BytePairEncoding:
     def split(self, word: str) -> list[str]:
         """The pieces of a word of at least one character."""
         pieces = [*word[:-1], word[-1] + END_OF_WORD]
-        rank = self._rank
-        unknown = len(rank)
-        while len(pieces) > 1:
-            ranks = [rank.get(pair, unknown) for pair in zip(pieces, pieces[1:])]
-            best = min(ranks)
-            if best == unknown:
-                break
-            merged, at = [], 0
-            while at < len(pieces):
-                if at < len(ranks) and ranks[at] == best:
-                    merged.append(pieces[at] + pieces[at + 1])
-                    at += 2
-                else:
-                    merged.append(pieces[at])
-                    at += 1
-            pieces = merged
+        rank, never = self._rank.get, len(self._rank)
+        ranks = [rank(pair, never) for pair in zip(pieces, pieces[1:], strict=False)]
+        while ranks and (best := min(ranks)) < never:
+            # All pairs of this rank, from left to right, before any that they make.
+            at = ranks.index(best)
+            while True:
+                del ranks[at]
+                pieces[at] += pieces.pop(at + 1)
+                if at:
+                    ranks[at - 1] = rank((pieces[at - 1], pieces[at]), never)
+                if at < len(ranks):
+                    ranks[at] = rank((pieces[at], pieces[at + 1]), never)
+                if best not in ranks[at:]:
+                    break
+                at = ranks.index(best, at)
         if self._vocabulary is None:
             return pieces
         return [known for piece in pieces for known in self._split_back(piece)]

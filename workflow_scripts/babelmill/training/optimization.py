@@ -9,7 +9,9 @@ from babelmill.randomness import derived_seed
 Schedule = Callable[[int], float]
 
 
-def linear_schedule(learning_rate: float, warmup_steps: int, max_steps: int) -> Schedule:
+def linear_schedule(
+    learning_rate: float, warmup_steps: int, max_steps: int
+) -> Schedule:
     """Linear warm-up from 0, then linear decay to 0 (Devlin et al. 2019, A.2).
 
     Step ``n`` (from 0) of ``max_steps`` gets ``lr * (n + 1) / (warmup + 1)`` during

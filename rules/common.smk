@@ -1,0 +1,58 @@
+"""Validation, constraints and helpers that every rule file shares; defines no rules."""
+
+import os
+import re
+import sys
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, os.path.join(workflow.basedir, "workflow_scripts"))
+
+import babelmill.config
+from babelmill.errors import UserError
+from babelmill.plan import Plan, as_json, demo_languages, named
+
+validate(config, "../schemas/config.schema.yaml")
+try:
+    babelmill.config.check(config)
+except UserError as error:
+    raise WorkflowError(f"config: {error}")
+
+plan = Plan(config)
+environment = f"../envs/{config['environment']}.yaml"
+table = config["tables"]["xnli"]
+
+
+def any_of(names):
+    """A regular expression of these names alone; without names, one of nothing."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+wildcard_constraints:
+    corpus=any_of(config["corpora"]),
+    lang="[a-z]{2,3}",
+    tokenizer=any_of(config["tokenizers"]),
+    model=any_of(config["models"]),
+    task=any_of(config["tasks"]),
+    setting="zero-shot|translate-train-all",
+    split="train|dev|test",
+    seed="[0-9]+",
+    shard="[0-9]+",
+    shards="[0-9]+",
+    dupe="[0-9]+",
+
+
+def script(name):
+    """Path of a workflow script, relative to the working directory."""
+    return os.path.relpath(os.path.join(workflow.basedir, "workflow_scripts", name))
+
+
+def resource(path):
+    """A file that the user has, or else the one of that name in the workflow."""
+    if os.path.exists(path):
+        return path
+    return os.path.relpath(os.path.join(workflow.basedir, path))
+
+
+lexicons = resource("resources/demo")
+demo_langs = sorted({"en"} | set(config["languages"]) & set(demo_languages(lexicons)))

@@ -1,0 +1,184 @@
+"""Tokenized documents, the validation split, masks and sampling, by definition."""
+
+import h5py
+import numpy as np
+import pytest
+
+from babelmill.errors import UserError
+from babelmill.randomness import derived_seed, stream
+from babelmill.shards.documents import TokenizedDocuments, write_documents
+from babelmill.shards.layout import DTYPES, XLM_FIELDS, write_shard
+from babelmill.shards.masking import choose_positions, mask_tokens
+from babelmill.shards.sampling import Source, interleave, language_shares
+from babelmill.shards.split import VALIDATION, shard_of_documents
+from babelmill.shards.translation_pairs import fitting_lengths
+
+DOCUMENTS = [[[5, 6, 7], [8]], [[9, 9]], [[5, 6, 7], [8]]]
+
+
+def documents(tmp_path, content=DOCUMENTS, aligned=False, vocab_size=70_000):
+    path = tmp_path / "text.h5"
+    arrays = [[np.asarray(s, np.int32) for s in document] for document in content]
+    write_documents(path, arrays, vocab_size, aligned, {"lang": "en"})
+    return TokenizedDocuments(path)
+
+
+def test_documents_come_back_as_written(tmp_path):
+    text = documents(tmp_path)
+    back = []
+    for number in range(len(text)):
+        ids, ends = text.document(number)
+        back.append([part.tolist() for part in np.split(ids, ends[:-1])])
+    assert back == DOCUMENTS
+    assert text.attributes == {"lang": "en"}
+    assert text.sentence(2).tolist() == [9, 9]
+    assert np.flatnonzero(text.token_counts).tolist() == [5, 6, 7, 8, 9]
+    assert text.token_counts[9] == 2
+
+
+def test_keys_are_equal_for_equal_documents_only(tmp_path):
+    first, second, third = documents(tmp_path).document_keys
+    assert first == third != second
+
+
+def test_keys_of_aligned_text_are_line_numbers(tmp_path):
+    text = documents(tmp_path, [[[]], [[1], []]], aligned=True)
+    assert text.document_keys.tolist() == [0, 1]
+    assert text.aligned
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as out:
+        out["ids"] = [1]
+    with pytest.raises(UserError, match=r"x\.h5: not a file of tokenized documents"):
+        TokenizedDocuments(path)
+
+
+def test_split_is_by_content_and_of_the_asked_size():
+    keys = stream(1, "keys").integers(0, 2**63, 20_000).astype(np.uint64)
+    keys[10_000:] = keys[:10_000]
+    shard = shard_of_documents(keys, 4, 0.1, seed=3)
+    held_out = shard == VALIDATION
+    assert (held_out[:10_000] == held_out[10_000:]).all()
+    # 10,000 independent draws at 0.1: four standard deviations are 120.
+    assert abs(held_out[:10_000].sum() - 1_000) < 120
+    counts = np.bincount(shard[~held_out])
+    assert len(counts) == 4 and counts.min() > 4_200
+
+
+def test_split_of_few_documents_has_validation():
+    keys = np.arange(5, dtype=np.uint64)
+    assert (shard_of_documents(keys, 2, 0.001, seed=1) == VALIDATION).sum() == 1
+    assert (shard_of_documents(keys, 2, 0.0, seed=1) == VALIDATION).sum() == 0
+
+
+def test_masks_keep_their_definitions():
+    rng = stream(7, "test")
+    ids = rng.integers(10, 1000, (5000, 64), dtype=np.int32)
+    lengths = rng.integers(2, 65, 5000)
+    candidates = (np.arange(64) < lengths[:, None]) & (np.arange(64) > 0)
+    positions, counts = choose_positions(candidates, lengths, 0.15, 8, rng)
+    expected = [min(8, max(1, round(n * 0.15)), n - 1) for n in lengths.tolist()]
+    assert counts.tolist() == expected
+    for row in range(5000):
+        chosen = positions[row, : counts[row]]
+        assert (np.diff(chosen) > 0).all()
+        assert candidates[row, chosen].all()
+        assert not positions[row, counts[row] :].any()
+    masked, labels = mask_tokens(ids, positions, counts, 4, np.arange(5, 10), rng)
+    real = np.arange(8) < counts[:, None]
+    row, slot = np.nonzero(real)
+    shown, right = masked[row, positions[row, slot]], labels[row, slot]
+    assert (right == ids[row, positions[row, slot]]).all()
+    assert not labels[~real].any()
+    untouched = np.ones_like(ids, bool)
+    untouched[row, positions[row, slot]] = False
+    assert (masked[untouched] == ids[untouched]).all()
+    # 80 % mask, 10 % of words 5 to 9, 10 % kept (ids start at 10: no overlap).
+    n = len(row)
+    for share, seen in (
+        (0.8, shown == 4),
+        (0.1, (shown >= 5) & (shown < 10)),
+        (0.1, shown == right),
+    ):
+        assert abs(seen.sum() - share * n) < 4 * np.sqrt(share * (1 - share) * n)
+
+
+def test_weighted_positions_follow_the_weights():
+    rng = stream(8, "test")
+    candidates = np.ones((40_000, 4), bool)
+    weights = np.tile(np.asarray([1, 2, 3, 4], np.float32), (40_000, 1))
+    positions, counts = choose_positions(
+        candidates, np.full(40_000, 4), 0.15, 1, rng, weights
+    )
+    assert (counts == 1).all()
+    shares = np.bincount(positions[:, 0], minlength=4) / 40_000
+    assert shares == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=0.01)
+
+
+def test_language_shares_by_hand():
+    # p = 0.8, 0.2: square roots 0.894427, 0.447214, sum 1.341641.
+    assert language_shares([80, 20], 0.5) == pytest.approx([2 / 3, 1 / 3])
+    assert language_shares([80, 20], 1.0) == pytest.approx([0.8, 0.2])
+    assert language_shares([80, 20, 0], 0.0) == pytest.approx([0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("multiplier", [0.3, 1.0, 2.5])
+def test_a_source_repeats_each_row_as_often_as_asked(multiplier):
+    def blocks():
+        for start in range(0, 100, 30):
+            yield {"input_ids": np.arange(start, min(start + 30, 100))[:, None]}
+
+    source = Source(blocks(), 100, multiplier, 0.25)
+    rows = np.concatenate(
+        [source.take(n)["input_ids"] for n in (3, source.rows - 3)]
+    ).ravel()
+    times = np.bincount(rows, minlength=100)
+    assert set(times) <= {int(multiplier), int(multiplier) + 1}
+    assert abs(times.sum() - 100 * multiplier) <= 1
+
+
+def test_interleaving_mixes_and_loses_nothing():
+    def blocks(first, count):
+        yield {"input_ids": np.arange(first, first + count)[:, None]}
+
+    sources = [Source(blocks(0, 9000), 9000, 1.0, 0.0)]
+    sources.append(Source(blocks(9000, 3000), 3000, 1.0, 0.0))
+    rows = [b["input_ids"].ravel() for b in interleave(sources, stream(1, "mix"))]
+    everything = np.concatenate(rows)
+    assert sorted(everything) == list(range(12_000))
+    first = rows[0]
+    # A quarter of the rows is the second source's, in the first block too.
+    assert abs((first >= 9000).mean() - 0.25) < 0.03
+
+
+@pytest.mark.parametrize(
+    "first, second, kept",
+    [(10, 10, (10, 10)), (50, 4, (40, 4)), (4, 50, (4, 40)), (50, 50, (22, 22))],
+)
+def test_the_longer_half_of_a_pair_gives_way(first, second, kept):
+    # 48 tokens, 4 of them special: 44 are left.
+    assert fitting_lengths(first, second, 48) == kept
+
+
+def test_shards_have_the_layout_that_peers_read(tmp_path):
+    rows = {name: np.zeros((3, 8), np.int64) for name in XLM_FIELDS}
+    rows["next_sentence_labels"] = np.zeros(3, np.int64)
+    for name in ("a", "b"):
+        write_shard(tmp_path / f"{name}_training.hdf5", [rows, rows])
+    with h5py.File(tmp_path / "a_training.hdf5") as shard:
+        assert {name: shard[name].dtype for name in shard} == DTYPES
+        assert shard["input_ids"].shape == (6, 8)
+        assert shard["next_sentence_labels"].shape == (6,)
+        assert shard["input_ids"].compression == "gzip"
+    first, second = ((tmp_path / f"{n}_training.hdf5").read_bytes() for n in "ab")
+    assert first == second
+
+
+def test_streams_have_names_not_an_order():
+    assert stream(1, "a", 2).random() == stream(1, "a", 2).random()
+    assert stream(1, "a", 2).random() != stream(1, "a", 3).random()
+    assert stream(1, "a", 2).random() != stream(2, "a", 2).random()
+    assert derived_seed(1, "a") != derived_seed(1, "b")
+    assert 0 <= derived_seed(1, "a") < 2**31

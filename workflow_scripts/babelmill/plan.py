@@ -1,0 +1,253 @@
+"""What follows from the config: where files lie, and which flags scripts get.
+
+The rules ask a ``Plan``; no script does. It knows nothing of Snakemake, so that it can
+be tested alone.
+"""
+
+import json
+import os
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+XNLI_FILES = {
+    "train": ("xnli_mt", "XNLI-MT-1.0/multinli/multinli.train.{lang}.tsv"),
+    "dev": ("xnli", "XNLI-1.0/xnli.dev.tsv"),
+    "test": ("xnli", "XNLI-1.0/xnli.test.tsv"),
+}
+
+
+class Plan:
+    """Paths and flags that follow from a validated config.
+
+    All paths are relative to the working directory. Flags are lists of words of a
+    command line; ``name=path`` words name the language of a file.
+    """
+
+    def __init__(self, config: dict[str, Any]):
+        self.config = config
+
+    # Corpora
+
+    def languages_of(self, corpus: str) -> list[str]:
+        """The languages that a corpus has text in."""
+        return self._corpus(corpus).get("languages", self.config["languages"])
+
+    def raw_text(self, corpus: str, lang: str) -> str:
+        """The raw text of one language: a file or folder."""
+        entry = self._corpus(corpus)
+        if "source" in entry:
+            kind = "parallel" if entry["aligned"] else "monolingual"
+            return f"results/demo/{kind}/{lang}.txt"
+        if "dataset" in entry:
+            member = self._fill(entry["member"], lang)
+            return f"results/datasets/{entry['dataset']}/{member}"
+        return self._fill(entry["path"], lang)
+
+    def raw_inputs(self, corpus: str, lang: str) -> list[str]:
+        """What a job that prepares one language of a corpus reads."""
+        entry = self._corpus(corpus)
+        if "dataset" in entry:
+            return [f"results/datasets/{entry['dataset']}"]
+        langs = {lang: None}
+        if entry["aligned"]:
+            langs[self.languages_of(corpus)[0]] = None
+        return [self.raw_text(corpus, each) for each in langs]
+
+    def corpus_flags(self, corpus: str) -> list[str]:
+        """Flags of prepare_corpus.py."""
+        entry = self._corpus(corpus)
+        flags = ["--text_field", entry["text_field"]]
+        if entry["aligned"]:
+            other = self.raw_text(corpus, self.languages_of(corpus)[0])
+            return [*flags, "--aligned_with", other]
+        return [*flags, "--lines_per_document", str(entry["lines_per_document"])]
+
+    def alignment_flags(self, corpus: str) -> list[str]:
+        """Flags of tokenize_corpus.py."""
+        entry = self._corpus(corpus)
+        if not entry["aligned"]:
+            return []
+        return ["--aligned", "--lines_per_document", str(entry["lines_per_document"])]
+
+    # Tokenizers
+
+    def learned(self) -> list[str]:
+        """Names of the tokenizers that are learned; the others are given."""
+        entries = self.config["tokenizers"]
+        return [name for name, entry in entries.items() if "learn_from" in entry]
+
+    def texts_to_learn_from(self, tokenizer: str) -> list[tuple[str, str]]:
+        """Languages and texts of a learned tokenizer."""
+        return [
+            (lang, f"results/corpora/{corpus}/{lang}.txt")
+            for corpus in self.config["tokenizers"][tokenizer]["learn_from"]
+            for lang in sorted(self.languages_of(corpus))
+        ]
+
+    def given_files(self, tokenizer: str) -> dict[str, str]:
+        """Flags of install_tokenizer.py that name files, with the files."""
+        entry = self.config["tokenizers"][tokenizer]
+        names = {"codes_file": "codes", "vocab_file": "vocab", "folder": "folder"}
+        return {
+            flag: self._fill(entry[key], "")
+            for key, flag in names.items()
+            if key in entry
+        }
+
+    def given_flags(self, tokenizer: str) -> list[str]:
+        """The same as flags."""
+        files = self.given_files(tokenizer).items()
+        return [word for flag, path in files for word in (f"--{flag}", path)]
+
+    def tokenizer_flags(self, tokenizer: str) -> list[str]:
+        """Flags of learned and given tokenizers, and the size of learned ones."""
+        entry = self.config["tokenizers"][tokenizer]
+        flags = ["--type", entry["type"]]
+        if entry["type"] == "xlm":
+            lowers = entry["do_lowercase_and_remove_accent"]
+            flags += ["--mode", entry["mode"]]
+            flags += _switch("do_lowercase_and_remove_accent", lowers)
+        else:
+            flags += _switch("do_lower_case", entry["do_lower_case"])
+        if "kytea_model" in entry:
+            flags += ["--kytea_model", self._fill(entry["kytea_model"], "")]
+        if "learn_from" in entry:
+            size = "codes" if entry["type"] == "xlm" else "vocab_size"
+            flags += [f"--{size}", str(entry[size]), "--alpha", str(entry["alpha"])]
+        return flags
+
+    def tokenizer_of(self, model: str) -> str:
+        """Folder of a model's tokenizer."""
+        return f"results/tokenizers/{self._model(model)['tokenizer']}"
+
+    # Shards
+
+    def tokenized(self, model: str, key: str) -> list[list[tuple[str, str]]]:
+        """Languages and documents of a model's ``monolingual`` or ``parallel`` corpora.
+
+        One list a corpus; none for an objective that the model does not have.
+        """
+        entry = self._model(model)
+        objective = {"monolingual": "mlm", "parallel": "tlm"}[key]
+        if objective not in entry["objectives"]:
+            return []
+        return [
+            [
+                (lang, f"results/tokenized/{corpus}/{entry['tokenizer']}/{lang}.h5")
+                for lang in sorted(self.languages_of(corpus))
+            ]
+            for corpus in entry[key]
+        ]
+
+    def shard_inputs(self, model: str) -> list[str]:
+        """All documents of a model, each named once."""
+        texts = self.tokenized(model, "monolingual") + self.tokenized(model, "parallel")
+        return list(dict.fromkeys(path for text in texts for _, path in text))
+
+    def shard_flags(self, model: str) -> list[str]:
+        """Flags of make_shards.py that all shards of a model share."""
+        entry = self._model(model)
+        flags = ["--random_seed", str(self.config["seed"]), "--objectives"]
+        flags += [f"{name}={weight}" for name, weight in entry["objectives"].items()]
+        monolingual = self.tokenized(model, "monolingual")
+        flags += [
+            "--monolingual",
+            *(word for text in monolingual for word in named(text)),
+        ]
+        for text in self.tokenized(model, "parallel"):
+            flags += ["--parallel", *named(text)]
+        if entry["pivot"]:
+            flags += ["--pivot", entry["pivot"]]
+        for name, value in entry["shards"].items():
+            if name != "dupe_factor":
+                flags += [f"--{name}", str(value)]
+        return flags
+
+    def training_shards(self, model: str) -> list[str]:
+        """All shards of a model: their number is in the config, no folder is listed."""
+        shards = self._model(model)["shards"]
+        count, dupes = shards["shards"], shards["dupe_factor"]
+        return [
+            f"results/shards/{model}/{shard}-of-{count}.dupe{dupe}_training.hdf5"
+            for shard, dupe in product(range(count), range(dupes))
+        ]
+
+    # Tasks
+
+    def task_file(self, task: str, split: str, lang: str) -> tuple[str, str]:
+        """The dataset to download ("" for local files) and the file to read in it."""
+        entry = self.config["tasks"][task]
+        if "source" in entry:
+            return "", f"results/demo/nli/{split}.{lang}.tsv"
+        if entry["format"] != "xnli":
+            return "", self._fill(entry[split], lang)
+        dataset, member = XNLI_FILES[split]
+        member = member.format(lang=lang)
+        local = os.path.join(self._fill(entry.get("folder", ""), lang), member)
+        if os.path.exists(local):
+            return "", local
+        return dataset, f"results/datasets/{dataset}/{member}"
+
+    def task_input(self, task: str, split: str, lang: str) -> str:
+        """What a job that prepares a split reads: a file, or a downloaded folder."""
+        dataset, path = self.task_file(task, split, lang)
+        return f"results/datasets/{dataset}" if dataset else path
+
+    def task_flags(self, task: str, split: str) -> list[str]:
+        """Flags of prepare_task.py."""
+        entry = self.config["tasks"][task]
+        flags = ["--format", entry.get("format", "tsv"), "--labels", *entry["labels"]]
+        if entry.get("format") != "xnli":
+            flags += ["--text_columns", *entry["text_columns"]]
+            flags += ["--label_column", entry["label_column"]]
+        if split in entry["limit"]:
+            flags += ["--limit", str(entry["limit"][split])]
+        return flags
+
+    def training_languages(self, setting: str) -> list[str]:
+        """The languages whose training sets a setting trains on."""
+        return ["en"] if setting == "zero-shot" else sorted(self.config["languages"])
+
+    # Tables
+
+    def table_scores(self, table: str) -> list[str]:
+        """The score files behind a table."""
+        entry = self.config["tables"][table]
+        runs = product(
+            entry["models"], entry["settings"], entry["seeds"], self.config["languages"]
+        )
+        return [
+            f"results/scores/{model}/{entry['task']}/{setting}/seed{seed}/"
+            f"test.{lang}.json"
+            for model, setting, seed, lang in runs
+        ]
+
+    def _corpus(self, name: str) -> dict[str, Any]:
+        return self.config["corpora"][name]
+
+    def _model(self, name: str) -> dict[str, Any]:
+        return self.config["models"][name]
+
+    def _fill(self, pattern: str, lang: str) -> str:
+        folder = self.config["data_folder"]
+        return pattern.replace("{data_folder}", folder).replace("{lang}", lang)
+
+
+def named(texts: list[tuple[str, str]]) -> list[str]:
+    """Texts as ``lang=path`` words."""
+    return [f"{lang}={path}" for lang, path in texts]
+
+
+def as_json(settings: dict[str, Any]) -> str:
+    """Settings as one canonical word."""
+    return json.dumps(settings, sort_keys=True)
+
+
+def demo_languages(lexicons: str) -> list[str]:
+    """The languages that the embedded demo has a lexicon of."""
+    return sorted(path.stem for path in Path(lexicons).glob("*.yaml"))
+
+
+def _switch(name: str, on: bool) -> list[str]:
+    return [f"--{name}" if on else f"--no-{name}"]

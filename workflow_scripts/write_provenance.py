@@ -1,0 +1,66 @@
+"""Say where the numbers of a table come from.
+
+    python workflow_scripts/write_provenance.py --scores results/scores.csv \\
+        --table results/xnli_table.csv --manifests results/shards/*/manifest.json \\
+        --config '{...}' --code . --output results/provenance.json
+
+writes checksums of the table, the scores, every shard and every source file of the
+workflow, the whole config, and the versions of the libraries that decide results.
+"""
+
+import argparse
+import json
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+
+from babelmill.files import fingerprint, read_json, sha256, write_json
+from babelmill.script import run
+
+LIBRARIES = (
+    "paddlepaddle",
+    "paddlenlp",
+    "numpy",
+    "h5py",
+    "tokenizers",
+    "sacremoses",
+    "pythainlp",
+    "jieba",
+    "scikit-learn",
+    "snakemake",
+)
+SOURCES = ("Snakefile", "rules/*.smk", "workflow_scripts/**/*.py", "schemas/*.yaml")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scores", type=Path, required=True)
+    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--manifests", type=Path, nargs="+", required=True)
+    parser.add_argument("--config", type=json.loads, required=True)
+    parser.add_argument("--code", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    args = parser.parse_args()
+
+    files = sorted(path for pattern in SOURCES for path in args.code.glob(pattern))
+    code = {str(path.relative_to(args.code)): sha256(path) for path in files}
+    write_json(
+        args.output,
+        {
+            "table_sha256": sha256(args.table),
+            "scores_sha256": sha256(args.scores),
+            "config": args.config,
+            "config_fingerprint": fingerprint(args.config),
+            "code": code,
+            "code_fingerprint": fingerprint(code),
+            "shards": {str(path): read_json(path)["files"] for path in args.manifests},
+            "python": python_version(),
+            "libraries": {name: version(name) for name in LIBRARIES},
+        },
+    )
+
+
+if __name__ == "__main__":
+    run(main)
