@@ -19,7 +19,7 @@ rule export_model:
     conda:
         environment
     params:
-        max_seq_length=config["finetuning"]["max_seq_length"],
+        max_seq_length=lambda w: config["tasks"][w.task]["finetuning"]["max_seq_length"],
     shell:
         "python {input.script} --model {input.model}"
         " --max_seq_length {params.max_seq_length}"

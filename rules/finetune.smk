@@ -40,7 +40,9 @@ rule finetune:
         dev=lambda w, input: named(zip(config["tasks"][w.task]["select_on"], input.dev)),
         labels=lambda w: config["tasks"][w.task]["labels"],
         metric=lambda w: config["tasks"][w.task]["metric"],
-        settings=lambda w: as_json({**config["finetuning"], "seed": int(w.seed)}),
+        settings=lambda w: as_json(
+            {**config["tasks"][w.task]["finetuning"], "seed": int(w.seed)}
+        ),
         # Not an output: Snakemake deletes outputs before it tries a job again.
         state="results/state/finetuned/{model}/{task}/{setting}/seed{seed}",
     shell:

@@ -1,14 +1,17 @@
 """Fixtures that every test may use."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from snakemake.utils import update_config, validate
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +33,59 @@ def test_data() -> Callable[..., Path]:
         return path
 
     return find
+
+
+def load_config(overlay: str | None = None) -> dict[str, Any]:
+    """The default config, an overlay of configs/ over it, and the schema's defaults."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    if overlay:
+        path = ROOT / "configs" / f"{overlay}.yaml"
+        update_config(config, yaml.safe_load(path.read_text()))
+    validate(config, str(ROOT / "schemas" / "config.schema.yaml"))
+    return config
+
+
+class Workflow:
+    """The real Snakefile, run in a folder of its own."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def run(
+        self, *arguments: str, configs: tuple[str | Path, ...] = ("smoke",), code: int = 0
+    ) -> str:
+        """Call snakemake; returns what it printed, after checking its exit code."""
+        overlays = [
+            str(c) if isinstance(c, Path) else str(ROOT / "configs" / f"{c}.yaml")
+            for c in configs
+        ]
+        command = [sys.executable, "-m", "snakemake", "--cores", "2"]
+        command += ["--snakefile", str(ROOT / "Snakefile")]
+        command += ["--directory", str(self.folder), *arguments]
+        if overlays:
+            command += ["--configfile", *overlays]
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout[-5000:]
+        return done.stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Workflow:
+    """A folder for the workflow, without results."""
+    return Workflow(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
+    """The smoke config run to its end, once; do not change its results."""
+    run = Workflow(tmp_path_factory.mktemp("smoke"))
+    run.run()
+    return run

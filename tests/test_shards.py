@@ -11,7 +11,7 @@ from babelmill.shards.layout import DTYPES, XLM_FIELDS, write_shard
 from babelmill.shards.masking import choose_positions, mask_tokens
 from babelmill.shards.sampling import Source, interleave, language_shares
 from babelmill.shards.split import VALIDATION, shard_of_documents
-from babelmill.shards.translation_pairs import fitting_lengths
+from babelmill.truncation import fitting_lengths
 
 DOCUMENTS = [[[5, 6, 7], [8]], [[9, 9]], [[5, 6, 7], [8]]]
 
@@ -153,13 +153,20 @@ def test_interleaving_mixes_and_loses_nothing():
     assert abs((first >= 9000).mean() - 0.25) < 0.03
 
 
-@pytest.mark.parametrize(
-    "first, second, kept",
-    [(10, 10, (10, 10)), (50, 4, (40, 4)), (4, 50, (4, 40)), (50, 50, (22, 22))],
-)
-def test_the_longer_half_of_a_pair_gives_way(first, second, kept):
-    # 48 tokens, 4 of them special: 44 are left.
-    assert fitting_lengths(first, second, 48) == kept
+@pytest.mark.parametrize("room", [7, 8, 45])
+def test_the_longer_text_of_a_pair_gives_way(room):
+    def one_by_one(first, second):
+        while first + second > room:
+            first, second = (
+                (first - 1, second) if first > second else (first, second - 1)
+            )
+        return first, second
+
+    sizes = [(a, b) for a in range(1, 60) for b in range(1, 60)]
+    kept = fitting_lengths(*np.asarray(sizes).T, room)
+    assert list(zip(*map(np.ndarray.tolist, kept), strict=True)) == [
+        one_by_one(*pair) for pair in sizes
+    ]
 
 
 def test_shards_have_the_layout_that_peers_read(tmp_path):

@@ -2,6 +2,8 @@
 
 1. scripts (``workflow_scripts/*.py``)
 2. ``pretraining``, ``finetuning``, ``inference``, ``tables``
-3. ``corpora``, ``tokenizers``, ``shards``, ``models``, ``tasks``, ``metrics``
-4. ``errors``, ``files``, ``randomness``, ``progress``, ``languages``, ``script``
+3. ``corpora``, ``demo``, ``tokenizers``, ``shards``, ``models``, ``training``,
+   ``tasks``, ``metrics``
+4. ``errors``, ``script``, ``files``, ``progress``, ``randomness``, ``truncation``,
+   ``languages``, ``config``, ``plan``
 """

@@ -57,13 +57,13 @@ def _check_model(where: str, model: Config, config: Config) -> None:
 def _check_table(where: str, table: Config, config: Config) -> None:
     _known(f"{where}.task", [table["task"]], config["tasks"])
     _known(f"{where}.models", table["models"], config["models"])
-    longest = config["finetuning"]["max_seq_length"]
+    longest = config["tasks"][table["task"]]["finetuning"]["max_seq_length"]
     for name in table["models"]:
         positions = config["models"][name]["architecture"]["max_position_embeddings"]
         if longest > positions:
             raise UserError(
-                f"finetuning.max_seq_length ({longest}) is longer than"
-                f" models.{name}'s max_position_embeddings ({positions})"
+                f"tasks.{table['task']}.finetuning.max_seq_length ({longest}) is longer"
+                f" than models.{name}'s max_position_embeddings ({positions})"
             )
 
 

@@ -26,8 +26,13 @@ def export_classifier(config: dict[str, Any], weights: Path, folder: Path) -> No
             self.model = model
 
         def forward(self, input_ids, lang_ids, input_mask, position_ids):
-            fields = (input_ids, lang_ids, input_mask, position_ids)
-            return xlm.classify(self.model, dict(zip(xlm.INPUTS, fields, strict=True)))
+            batch = {
+                "input_ids": input_ids,
+                "lang_ids": lang_ids,
+                "input_mask": input_mask,
+                "position_ids": position_ids,
+            }
+            return xlm.classify(self.model, batch)
 
     spec = [
         paddle.static.InputSpec([None, None], _DTYPES.get(name, "int64"), name)

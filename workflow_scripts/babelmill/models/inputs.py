@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from babelmill.tokenizers import Tokenizer
+from babelmill.truncation import fitting_lengths
 
 Batch = dict[str, np.ndarray]
 
@@ -35,29 +36,24 @@ def encode_texts(
     does (``longest_first``).
     """
     first = tokenizer.encode_lines(texts, lang)
-    second = tokenizer.encode_lines(pairs, lang) if pairs else [None] * len(first)
-    ids, segments = [], []
-    for a, b in zip(first, second, strict=True):
-        special = len(tokenizer.build_inputs([], [] if b is not None else None)[0])
-        a, b = truncate(a, b, max_seq_length - special)
-        tokens, kinds = tokenizer.build_inputs(a, b)
-        ids.append(np.asarray(tokens, np.int64))
-        segments.append(np.asarray(kinds, np.int64))
-    return Inputs(ids, segments, tokenizer.lang2id.get(lang, 0))
+    second = tokenizer.encode_lines(pairs, lang) if pairs else None
+    special = len(tokenizer.build_inputs([], [] if pairs else None)[0])
+    room = max_seq_length - special
+    if second is None:
+        cut = [(ids[:room], None) for ids in first]
+    else:
+        kept = fitting_lengths(_lengths(first), _lengths(second), room)
+        cut = [(a[:n], b[:m]) for a, b, n, m in zip(first, second, *kept, strict=True)]
+    built = [tokenizer.build_inputs(a, b) for a, b in cut]
+    return Inputs(
+        [np.asarray(ids, np.int64) for ids, _ in built],
+        [np.asarray(segments, np.int64) for _, segments in built],
+        tokenizer.lang2id.get(lang, 0),
+    )
 
 
-def truncate(
-    a: np.ndarray, b: np.ndarray | None, room: int
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Cut a text or a pair to ``room`` tokens; the longer of a pair gives way."""
-    if b is None:
-        return a[:room], None
-    if len(a) + len(b) > room:
-        shorter = min(len(a), len(b), room // 2)
-        if len(a) > len(b):
-            return a[: room - shorter], b[:shorter]
-        return a[:shorter], b[: room - shorter]
-    return a, b
+def _lengths(ids: Sequence[np.ndarray]) -> np.ndarray:
+    return np.fromiter(map(len, ids), np.int64, len(ids))
 
 
 def collate(
@@ -72,7 +68,7 @@ def collate(
         input_ids, segment_ids, lang_ids, position_ids (rows, length) int64 and
         input_mask (rows, length) float32.
     """
-    lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+    lengths = _lengths(ids)
     shape = (len(ids), int(lengths.max()))
     real = np.arange(shape[1]) < lengths[:, None]
     batch = {
@@ -91,7 +87,7 @@ def sorted_batches(
     inputs: Inputs, batch_size: int, pad_id: int
 ) -> Iterator[tuple[np.ndarray, Batch]]:
     """Yield batches of inputs of like length, with the places of their rows."""
-    lengths = np.fromiter(map(len, inputs.input_ids), np.int64, len(inputs))
+    lengths = _lengths(inputs.input_ids)
     order = np.argsort(-lengths, kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]

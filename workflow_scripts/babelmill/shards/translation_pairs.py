@@ -12,6 +12,7 @@ import numpy as np
 from babelmill.shards.documents import TokenizedDocuments
 from babelmill.shards.layout import Rows
 from babelmill.tokenizers import Tokenizer
+from babelmill.truncation import fitting_lengths
 
 _ROWS_PER_BLOCK = 4096
 _SPECIAL_TOKENS = 4
@@ -37,6 +38,7 @@ def translation_rows(
     rng: np.random.Generator,
 ) -> Iterator[Rows]:
     """Yield blocks of unmasked rows, one a line; too long a pair loses its ends."""
+    room = length - _SPECIAL_TOKENS
     for start in range(0, len(lines), _ROWS_PER_BLOCK):
         block = lines[start : start + _ROWS_PER_BLOCK]
         swapped = rng.random(len(block)) < 0.5
@@ -49,41 +51,29 @@ def translation_rows(
             "position_ids": np.zeros((len(block), length), np.int16),
         }
         for row, (line, swap) in enumerate(zip(block.tolist(), swapped, strict=True)):
-            halves = [side.sentence(line) for side in sides]
-            langs = list(lang_ids)
-            if swap:
-                halves.reverse()
-                langs.reverse()
-            _fill(rows, row, halves, langs, tokenizer, length)
+            halves = [
+                (side.sentence(line), lang)
+                for side, lang in zip(sides, lang_ids, strict=True)
+            ]
+            _fill(rows, row, halves[::-1] if swap else halves, tokenizer, room)
         yield rows
 
 
 def _fill(
     rows: Rows,
     row: int,
-    halves: list[np.ndarray],
-    langs: list[int],
+    halves: list[tuple[np.ndarray, int]],
     tokenizer: Tokenizer,
-    length: int,
+    room: int,
 ) -> None:
+    kept = fitting_lengths(*(np.asarray(len(ids)) for ids, _ in halves), room)
     at = 0
-    for half, size, lang in zip(
-        halves, fitting_lengths(*map(len, halves), length), langs, strict=True
-    ):
+    for (ids, lang), size in zip(halves, map(int, kept), strict=True):
         end = at + size + 2
         rows["input_ids"][row, at] = tokenizer.cls_id
-        rows["input_ids"][row, at + 1 : end - 1] = half[:size]
+        rows["input_ids"][row, at + 1 : end - 1] = ids[:size]
         rows["input_ids"][row, end - 1] = tokenizer.sep_id
         rows["lang_ids"][row, at:end] = lang
         rows["position_ids"][row, at:end] = np.arange(end - at)
         at = end
     rows["input_mask"][row, :at] = 1
-
-
-def fitting_lengths(first: int, second: int, length: int) -> tuple[int, int]:
-    """The lengths of two halves that fit a row: the longer one gives way."""
-    room = length - _SPECIAL_TOKENS
-    if first + second <= room:
-        return first, second
-    shorter = min(first, second, room // 2)
-    return (room - shorter, shorter) if first > second else (shorter, room - shorter)

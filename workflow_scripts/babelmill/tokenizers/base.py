@@ -37,6 +37,10 @@ class Tokenizer(abc.ABC):
         """The int32 ids of each line of text in ``lang``, without special tokens."""
 
     @abc.abstractmethod
+    def tokenize(self, line: str, lang: str) -> list[str]:
+        """The pieces of one line, without special tokens."""
+
+    @abc.abstractmethod
     def build_inputs(
         self, a: Sequence[int], b: Sequence[int] | None = None
     ) -> tuple[list[int], list[int]]:

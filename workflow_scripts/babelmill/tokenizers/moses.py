@@ -22,6 +22,9 @@ Rule = tuple[re.Pattern[str], str]
 def _within_lines(pattern: str, replacement: str) -> Rule:
     """A rule that treats each line of a text as sacremoses treats the whole text."""
     pattern = pattern.replace("[^", "[^\n").replace(r"\s", r"[^\S\n]")
+    if (pattern, replacement) == (" +", " "):
+        # The same, without a replacement for every single blank.
+        pattern = "  +"
     return re.compile(pattern, re.MULTILINE), replacement
 
 
@@ -84,7 +87,7 @@ class Moses:
         plain = _character_class(
             old for old, new in zip(alphanumeric, kept, strict=True) if old == new
         )
-        self._plain = re.compile(f"[{plain}]+")
+        self._plain = re.compile(f"([{plain}]+)([,.?!]?)")
         self._cut = re.compile(f" (?=[{plain}])(?<=[{plain},] )")
 
     def segments(self, line: str) -> list[str]:
@@ -94,18 +97,25 @@ class Moses:
         """
         return self._cut.split(line)
 
-    def _is_word(self, segment: str) -> bool:
-        # sacremoses writes a run of dots as DOTDOTMULTI and cannot tell it from text.
-        return bool(self._plain.fullmatch(segment)) and "DOTMULTI" not in segment
-
     def words(self, segments: Sequence[str]) -> list[list[str]]:
         """The words of each segment, or of each whole line."""
-        words = [[segment] if self._is_word(segment) else [] for segment in segments]
-        rest = [i for i, found in enumerate(words) if not found]
-        text = normalize("\n".join(segments[i] for i in rest), self._lang)
-        for i, found in zip(rest, self._tokenize(text), strict=True):
-            words[i] = found
+        words = list(map(self._plain_words, segments))
+        if rest := [i for i, found in enumerate(words) if not found]:
+            text = normalize("\n".join(segments[i] for i in rest), self._lang)
+            for i, found in zip(rest, self._tokenize(text), strict=True):
+                words[i] = found
         return words
+
+    def _plain_words(self, segment: str) -> list[str]:
+        """The words of letters and digits with at most one mark; of others, none."""
+        plain = self._plain.fullmatch(segment)
+        # sacremoses writes a run of dots as DOTDOTMULTI and cannot tell it from text.
+        if not plain or "DOTMULTI" in segment:
+            return []
+        word, mark = plain.groups()
+        if not mark or (mark == "." and not self._ends(word, "")):
+            return [segment]
+        return [word, mark]
 
     def _tokenize(self, text: str) -> list[list[str]]:
         """The words of each line of a normalized text."""

@@ -1,30 +1,44 @@
-"""XLM's tokenizer: Moses or a segmenter, lower-casing, fastBPE codes."""
+"""XLM's tokenizer: words of Moses or a segmenter, split by fastBPE codes."""
 
 import re
-import unicodedata
-from collections.abc import Sequence
-from pathlib import Path
+from array import array
+from collections.abc import Container, Sequence
+from itertools import chain, islice
 
 import numpy as np
 
 from babelmill.tokenizers.base import Tokenizer
-from babelmill.tokenizers.bpe import END_OF_WORD, BytePairEncoding
-from babelmill.tokenizers.segmentation import segment
+from babelmill.tokenizers.bpe import END_OF_WORD, BytePairEncoding, Merge
+from babelmill.tokenizers.words import TextToWords
 
 BOS, EOS, PAD, UNK = "<s>", "</s>", "<pad>", "<unk>"
-SPECIALS = (BOS, EOS, PAD, UNK, *(f"<special{i}>" for i in range(10)))
 MASK = "<special1>"
-_SPECIAL = re.compile(f"({'|'.join(map(re.escape, SPECIALS))})")
-_CACHED_WORDS = 1_000_000
+SPECIALS = (BOS, EOS, PAD, UNK, *(f"<special{i}>" for i in range(10)))
+_SPECIAL = re.compile(f"({'|'.join(SPECIALS)})")
+
+_LINES_AT_ONCE = 2048
+_REMEMBERED = 1 << 18
+
+# The ids of a word or segment, int32: joined to lines fast, and no burden to the garbage
+# collector, which would have to look at as many lists again and again.
+Ids = bytes
 
 
 class XLMTokenizer(Tokenizer):
-    """The tokenizer of XLM in three modes.
+    """The tokenizer of XLM.
 
-    ``huggingface``: as transformers 5; ``<s> A </s> B </s>``. ``paddlenlp``: the same,
-    but lower-cases before Moses, which then leaves the period on "left. she".
-    ``facebook``: as the scripts that XLM was trained with; ``</s> A </s> B </s>``,
-    and pieces outside the vocabulary are split back.
+    The mode of ``text_to_words`` decides the rest too: ``facebook`` puts ``</s>`` first
+    and splits pieces outside the vocabulary back, the others put ``<s>`` first and know
+    special tokens in the text.
+
+    Args:
+        vocab: id of each piece.
+        merges: the BPE codes.
+        text_to_words: the preprocessing.
+        lang2id: ids of the languages.
+        fingerprint: of everything that decides the ids.
+        fastbpe_vocab: in mode ``facebook``, which pieces are not split back; the
+            vocabulary that fastBPE got may have more pieces than the model.
     """
 
     type = "xlm"
@@ -32,75 +46,54 @@ class XLMTokenizer(Tokenizer):
     def __init__(
         self,
         vocab: dict[str, int],
-        merges: list[tuple[str, str]],
-        *,
-        mode: str,
-        do_lowercase_and_remove_accent: bool,
-        bypass_tokenizer: bool,
+        merges: Sequence[Merge],
+        text_to_words: TextToWords,
         lang2id: dict[str, int],
-        kytea_model: Path | None,
         fingerprint: str,
+        fastbpe_vocab: Container[str] | None = None,
     ):
-        self._ids = vocab
-        self._names = {i: name for name, i in vocab.items()}
-        self.mode = mode
-        self.do_lowercase_and_remove_accent = do_lowercase_and_remove_accent
-        self.bypass_tokenizer = bypass_tokenizer
+        self.mode = text_to_words.mode
         self.lang2id = lang2id
-        self.kytea_model = kytea_model
         self.fingerprint = fingerprint
         self.vocab_size = len(vocab)
         self.bos_id, self.eos_id = vocab[BOS], vocab[EOS]
         self.pad_id, self.unk_id = vocab[PAD], vocab[UNK]
         self.mask_id = vocab[MASK]
-        self.cls_id = self.eos_id if mode == "facebook" else self.bos_id
+        self.cls_id = self.eos_id if self.mode == "facebook" else self.bos_id
         self.sep_id = self.eos_id
         self.special_ids = np.array(sorted(vocab[name] for name in SPECIALS))
-        self._bpe = BytePairEncoding(merges, vocab if mode == "facebook" else None)
-        self._word_ids: dict[str, list[int]] = {}
+        self._id_of = vocab
+        self._piece_of = {i: piece for piece, i in vocab.items()}
+        self._text_to_words = text_to_words
+        known = (fastbpe_vocab or vocab) if self.mode == "facebook" else None
+        self._bpe = BytePairEncoding(merges, vocab, known)
+        self._ids_of_word: dict[str, Ids] = {}
+        self._ids_of_segment: dict[str, dict[str, Ids]] = {}
 
     def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
-        return [np.array(self._encode(line, lang), np.int32) for line in lines]
+        rest = iter(lines)
+        encoded: list[np.ndarray] = []
+        while block := list(islice(rest, _LINES_AT_ONCE)):
+            segments = [self._segments(line, lang) for line in block]
+            ids_of = self._ids_of_segment.setdefault(lang, {})
+            self._learn_segments(set(chain.from_iterable(segments)), ids_of, lang)
+            encoded += [
+                np.frombuffer(bytearray().join(map(ids_of.get, line)), np.int32)
+                for line in segments
+            ]
+        return encoded
 
-    def _encode(self, line: str, lang: str) -> list[int]:
-        ids = []
-        parts = [line] if self.mode == "facebook" else _SPECIAL.split(line)
-        for number, part in enumerate(parts):
-            if number % 2:
-                ids.append(self._ids[part])
+    def tokenize(self, line: str, lang: str) -> list[str]:
+        """The pieces of a line, those outside the vocabulary as they are."""
+        pieces = []
+        for segment in self._segments(line, lang):
+            if segment in SPECIALS:
+                pieces.append(segment)
                 continue
-            if len(parts) > 1:
-                part = part.strip()
-            if part:
-                ids.extend(self._encode_plain(part, lang))
-        return ids
-
-    def _encode_plain(self, text: str, lang: str) -> list[int]:
-        if self.mode == "paddlenlp" and self.do_lowercase_and_remove_accent:
-            text = text.replace("Σ", "σ").lower()
-        if self.bypass_tokenizer:
-            words = text.split()
-        else:
-            (words,) = segment([text], lang, self.kytea_model)
-            if self.do_lowercase_and_remove_accent:
-                words = lowercase_and_remove_accent(" ".join(words)).split(" ")
-        ids = []
-        for word in words:
-            if word:
-                ids.extend(self._ids_of(word))
-        return ids
-
-    def _ids_of(self, word: str) -> list[int]:
-        ids = self._word_ids.get(word)
-        if ids is None:
-            if len(self._word_ids) >= _CACHED_WORDS:
-                self._word_ids.clear()
-            pieces = self._bpe.split(word)
-            if " " in word:
-                pieces = " ".join(pieces).split(" ")
-            ids = [self._ids.get(piece, self.unk_id) for piece in pieces]
-            self._word_ids[word] = ids
-        return ids
+            (words,) = self._text_to_words.raw_words([segment], lang)
+            for word in self._text_to_words.clean(words):
+                pieces += self._pieces(word)
+        return pieces
 
     def build_inputs(
         self, a: Sequence[int], b: Sequence[int] | None = None
@@ -110,18 +103,56 @@ class XLMTokenizer(Tokenizer):
         return first + second, [0] * len(first) + [1] * len(second)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        return [self._names[int(i)] for i in ids]
+        return [self._piece_of[int(i)] for i in ids]
 
     def decode(self, ids: Sequence[int]) -> str:
-        special = set(self.special_ids.tolist()) - {self.unk_id}
-        text = "".join(self.tokens(i for i in ids if int(i) not in special))
-        return text.replace(END_OF_WORD, " ").strip()
+        pieces = (piece for piece in self.tokens(ids) if piece not in SPECIALS)
+        return "".join(pieces).replace(END_OF_WORD, " ").strip()
+
+    def _segments(self, line: str, lang: str) -> list[str]:
+        if self.mode == "facebook" or "<" not in line:
+            return self._text_to_words.segments(line, lang)
+        parts = _SPECIAL.split(line)
+        segments = self._text_to_words.segments(parts[0], lang)
+        for special, text in zip(parts[1::2], parts[2::2], strict=True):
+            segments += special, *self._text_to_words.segments(text, lang)
+        return segments
+
+    def _learn_segments(
+        self, segments: set[str], ids_of: dict[str, Ids], lang: str
+    ) -> None:
+        """Add segments to the ids of segments."""
+        if len(ids_of) > _REMEMBERED:
+            ids_of.clear()
+        if self.mode != "facebook":
+            ids_of.update((name, _packed([self._id_of[name]])) for name in SPECIALS)
+        new = [segment for segment in segments if segment not in ids_of]
+        words = self._text_to_words.raw_words(new, lang)
+        self._learn_words(set(chain.from_iterable(words)))
+        ids = self._ids_of_word.__getitem__
+        for segment, its_words in zip(new, words, strict=True):
+            ids_of[segment] = b"".join(map(ids, its_words))
+
+    def _learn_words(self, words: set[str]) -> None:
+        if len(self._ids_of_word) > _REMEMBERED:
+            self._ids_of_word.clear()
+        new = [word for word in words if word not in self._ids_of_word]
+        for word, cleaned in zip(new, self._text_to_words.clean(new), strict=True):
+            self._ids_of_word[word] = _packed(self._ids(cleaned))
+
+    def _ids(self, word: str) -> list[int]:
+        if word and " " not in word:
+            return self._bpe.ids(word, self.unk_id)
+        return [self._id_of.get(piece, self.unk_id) for piece in self._pieces(word)]
+
+    def _pieces(self, word: str) -> list[str]:
+        if " " not in word:
+            return self._bpe.split(word) if word else []
+        if self._text_to_words.do_lowercase_and_remove_accent:
+            return [piece for part in word.split() for piece in self._pieces(part)]
+        # As transformers and PaddleNLP: blanks inside a word part its pieces.
+        return " ".join(self._bpe.split(word)).split(" ")
 
 
-def lowercase_and_remove_accent(text: str) -> str:
-    """Lower-case and drop every non-spacing mark (Unicode category Mn).
-
-    In Thai, Hindi and Arabic the marks are vowels, which XLM drops too.
-    """
-    text = unicodedata.normalize("NFD", text.lower())
-    return "".join(c for c in text if unicodedata.category(c) != "Mn").lower()
+def _packed(ids: Sequence[int]) -> Ids:
+    return array("i", ids).tobytes()

@@ -1,0 +1,145 @@
+"""The config: closed, described, and checked before anything runs."""
+
+import copy
+
+import pytest
+import yaml
+from conftest import ROOT, load_config
+
+from babelmill.config import check
+from babelmill.errors import UserError
+from babelmill.plan import Plan
+
+OVERLAYS = sorted(path.stem for path in (ROOT / "configs").glob("*.yaml"))
+
+
+def schema():
+    return yaml.safe_load((ROOT / "schemas" / "config.schema.yaml").read_text())
+
+
+def objects(node, path="config"):
+    """Every object of the schema, with its place."""
+    if isinstance(node, dict):
+        if node.get("type") == "object" or "properties" in node:
+            yield path, node
+        for key, value in node.items():
+            yield from objects(value, f"{path}.{key}")
+
+
+def test_every_object_is_closed_and_every_key_described():
+    defined = schema()["$defs"]
+    for path, node in objects(schema()):
+        assert "additionalProperties" in node, path
+        for key, value in node.get("properties", {}).items():
+            name = value.get("$ref", "").rpartition("/")[2]
+            described = {**defined.get(name, {}), **value}
+            assert "description" in described, f"{path}.{key}"
+
+
+@pytest.mark.parametrize("name", [None, *OVERLAYS])
+def test_configs_fit_the_schema_and_each_other(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = load_config(name)
+    config["data_folder"] = "data"
+    for corpus, entry in config["corpora"].items():
+        for lang in Plan(config).languages_of(corpus):
+            if "path" in entry:
+                path = tmp_path / Plan(config).raw_text(corpus, lang)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+    check(config)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            lambda c: c["models"]["demo-mlm"].update(tokenizer="x"),
+            "models.demo-mlm.tokenizer: there is no 'x'; there are: demo-bpe",
+        ),
+        (
+            lambda c: c["models"]["demo-mlm"].update(monolingual=["web"]),
+            "models.demo-mlm.monolingual: there is no 'web'",
+        ),
+        (
+            lambda c: c["models"]["demo-mlm-tlm"].update(parallel=["demo-monolingual"]),
+            "corpus demo-monolingual is not aligned: true",
+        ),
+        (
+            lambda c: c["models"]["demo-mlm-tlm"].update(parallel=[]),
+            "objective tlm needs corpora in parallel",
+        ),
+        (
+            lambda c: c["models"]["demo-mlm"]["architecture"].update(n_heads=7),
+            "n_heads (7) must divide emb_dim",
+        ),
+        (
+            lambda c: c["models"]["demo-mlm"]["shards"].update(max_seq_length=999),
+            "max_seq_length (999) is longer than max_position_embeddings",
+        ),
+        (
+            lambda c: c["tables"]["xnli"].update(task="glue"),
+            "tables.xnli.task: there is no 'glue'; there are: demo-nli",
+        ),
+        (
+            lambda c: c["corpora"]["demo-parallel"].update(lines_per_document=0),
+            "aligned text needs lines_per_document",
+        ),
+        (
+            lambda c: c["corpora"].update(web={"path": "x.txt", "aligned": False}),
+            'corpora.web: x.txt has no "{lang}" in it',
+        ),
+        (
+            lambda c: (
+                c["corpora"].update(
+                    web={"path": "no/{lang}.txt", "aligned": False, "languages": ["xx"]}
+                ),
+                c["models"]["demo-mlm"].update(monolingual=["web"]),
+            ),
+            "corpora.web: no text for xx: no/xx.txt does not exist",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(change, message):
+    config = copy.deepcopy(load_config())
+    change(config)
+    with pytest.raises(UserError) as error:
+        check(config)
+    assert message in str(error.value)
+
+
+def test_plan_names_every_shard_and_score_once():
+    plan = Plan(load_config())
+    shards = plan.training_shards("demo-mlm")
+    settings = plan.config["models"]["demo-mlm"]["shards"]
+    assert len(set(shards)) == settings["shards"] * settings["dupe_factor"]
+    scores = plan.table_scores("xnli")
+    # 2 models, 1 setting, 3 seeds, 15 languages.
+    assert len(set(scores)) == 2 * 1 * 3 * 15
+
+
+def test_plan_takes_local_archives_where_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = Plan({"data_folder": "d", "tasks": {"x": {"format": "xnli", "folder": "f"}}})
+    assert plan.task_file("x", "dev", "sw") == (
+        "xnli",
+        "results/datasets/xnli/XNLI-1.0/xnli.dev.tsv",
+    )
+    (tmp_path / "f" / "XNLI-1.0").mkdir(parents=True)
+    (tmp_path / "f" / "XNLI-1.0" / "xnli.dev.tsv").touch()
+    assert plan.task_file("x", "dev", "sw") == ("", "f/XNLI-1.0/xnli.dev.tsv")
+
+
+def test_defaults_reach_every_part():
+    """A default behind a $ref is not seen by the validator: none may hide there."""
+    config = load_config()
+    properties = schema()["$defs"]
+    for part, name in (
+        (config["models"]["demo-mlm"]["training"], "pretraining"),
+        (config["models"]["demo-mlm"]["shards"], "shards"),
+        (config["models"]["demo-mlm"]["architecture"], "architecture"),
+        (config["tasks"]["demo-nli"]["finetuning"], "finetuning"),
+    ):
+        # The one default that depends on another setting.
+        without = set(properties[name]["properties"]) - {"embed_init_std"}
+        assert set(part) - {"embed_init_std"} == without

@@ -1,0 +1,267 @@
+"""The real Snakefile on the smoke config: results, reruns, bad input, dry runs."""
+
+import csv
+import json
+import shutil
+
+import pytest
+import yaml
+from conftest import ROOT, load_config
+
+SMOKE = load_config("smoke")
+LANGUAGES = SMOKE["languages"]
+MODELS = SMOKE["tables"]["xnli"]["models"]
+
+
+def read_csv(path):
+    with open(path, newline="") as source:
+        return list(csv.DictReader(source))
+
+
+def overlay(folder, **changes):
+    path = folder / "overlay.yaml"
+    path.write_text(yaml.safe_dump(changes, allow_unicode=True))
+    return path
+
+
+def test_table_has_the_rows_and_columns_of_the_paper(smoke_run):
+    rows = read_csv(smoke_run.folder / "results" / "xnli_table.csv")
+    columns = ["model", "setting", "data", "seeds", *LANGUAGES, "avg", "avg_std"]
+    assert list(rows[0])[: len(columns)] == columns
+    ours = [row for row in rows if row["source"] == "this run"]
+    assert [(row["model"], row["setting"]) for row in ours] == [
+        (model, "zero-shot") for model in MODELS
+    ]
+    assert {row["data"] for row in ours} == {"demo NLI (synthetic)"}
+    published = [row for row in rows if row["source"].startswith("published")]
+    assert len(published) == len(rows) - len(ours) > 20
+
+
+def test_table_agrees_with_the_predictions(smoke_run):
+    """Recompute a number from the predictions by counting."""
+    results = smoke_run.folder / "results"
+    (row,) = (
+        row
+        for row in read_csv(results / "xnli_table.csv")
+        if row["model"] == "demo-mlm-tlm" and row["source"] == "this run"
+    )
+    for lang in LANGUAGES:
+        shares = []
+        for seed in (1, 2):
+            path = results / f"predictions/demo-mlm-tlm/demo-nli/zero-shot/seed{seed}"
+            lines = (path / f"test.{lang}.tsv").read_text().splitlines()
+            cells = [line.split("\t") for line in lines[1:]]
+            assert len(cells) == SMOKE["demo"]["eval_pairs"]
+            assert len({cell[0] for cell in cells}) == len(cells)
+            shares.append(sum(c[1] == c[2] for c in cells) / len(cells))
+        assert float(row[lang]) == pytest.approx(100 * sum(shares) / 2, abs=0.051)
+
+
+def test_scores_are_in_long_form(smoke_run):
+    rows = read_csv(smoke_run.folder / "results" / "scores.csv")
+    assert len(rows) == len(MODELS) * 2 * len(LANGUAGES)
+    wanted = "model setting seed language split metric value n".split()
+    assert set(wanted) <= set(rows[0])
+    assert {row["split"] for row in rows} == {"test"}
+
+
+def test_every_job_left_a_log_and_a_benchmark(smoke_run):
+    results = smoke_run.folder / "results"
+    logs = {path.relative_to(results / "logs").with_suffix("")
+            for path in (results / "logs").rglob("*.log")}  # fmt: skip
+    timed = {path.relative_to(results / "benchmarks").with_suffix("")
+             for path in (results / "benchmarks").rglob("*.jsonl")}  # fmt: skip
+    assert logs == timed
+    assert len(logs) > 40
+
+
+def test_no_training_state_stays_behind(smoke_run):
+    results = smoke_run.folder / "results"
+    assert not list(results.rglob("*.partial"))
+    assert not list((results / "state").rglob("*.safetensors"))
+
+
+def test_provenance_names_what_the_numbers_come_from(smoke_run):
+    path = smoke_run.folder / "results" / "provenance.json"
+    provenance = json.loads(path.read_text())
+    assert provenance["config"]["seed"] == SMOKE["seed"]
+    assert provenance["libraries"]["paddlepaddle"] == "3.3.1"
+    assert len(provenance["shards"]) == len(MODELS)
+    assert "workflow_scripts/pretrain.py" in provenance["code"]
+
+
+def test_a_second_call_has_nothing_to_do(smoke_run):
+    assert "Nothing to be done" in smoke_run.run("--dry-run")
+
+
+@pytest.mark.parametrize(
+    "changes, runs, stays",
+    [
+        ({"seed": 7}, {"make_demo", "pretrain", "finetune"}, set()),
+        (
+            {"models": {"demo-mlm": {"training": {"learning_rate": 0.5}}}},
+            {"pretrain", "finetune", "export_model", "predict", "make_xnli_table"},
+            {"make_demo", "tokenize_corpus", "make_shards", "learn_tokenizer"},
+        ),
+        (
+            {"tasks": {"demo-nli": {"finetuning": {"num_train_epochs": 2}}}},
+            {"finetune", "export_model", "predict"},
+            {"pretrain", "make_shards", "prepare_task"},
+        ),
+        (
+            {"tables": {"xnli": {"seeds": [1]}}},
+            {"collect_scores", "make_xnli_table"},
+            {"pretrain", "finetune", "predict"},
+        ),
+    ],
+)
+def test_a_changed_setting_runs_what_depends_on_it(
+    smoke_run, tmp_path, changes, runs, stays
+):
+    plan = smoke_run.run("--dry-run", configs=("smoke", overlay(tmp_path, **changes)))
+    planned = {line.split()[0] for line in plan.splitlines() if line.strip()}
+    assert runs <= planned
+    assert not stays & planned
+
+
+def test_only_the_changed_model_is_trained_again(smoke_run, tmp_path):
+    changes = {"models": {"demo-mlm": {"training": {"learning_rate": 0.5}}}}
+    plan = smoke_run.run("--dry-run", configs=("smoke", overlay(tmp_path, **changes)))
+    assert "output: results/pretrained/demo-mlm\n" in plan
+    assert "output: results/pretrained/demo-mlm-tlm" not in plan
+
+
+def test_threads_and_gpus_train_nothing_again(smoke_run):
+    plan = smoke_run.run(
+        "--dry-run", "--set-threads", "pretrain=2", "--set-resources", "pretrain:gpu=1"
+    )
+    assert "Nothing to be done" in plan
+
+
+def test_a_changed_text_runs_its_language_alone_up_to_the_shards(project, tmp_path):
+    """One's own text for two languages: a new line in one of them."""
+    for lang in ("de", "sw"):
+        text = project.folder / "texts" / f"{lang}.txt"
+        text.parent.mkdir(exist_ok=True)
+        text.write_text("".join(f"ein Satz {i} {lang}\n\n" for i in range(40)))
+    mine = overlay(
+        project.folder,
+        languages=["de", "sw"],
+        corpora={"mine": {"path": "texts/{lang}.txt"}},
+        tokenizers={"demo-bpe": {"learn_from": ["demo-monolingual"]}},
+        models={"demo-mlm": {"monolingual": ["mine"]}},
+    )
+    target = "results/corpora/mine/{}.txt".format
+    project.run(target("de"), target("sw"), configs=("smoke", mine))
+    with (project.folder / "texts" / "sw.txt").open("a") as text:
+        text.write("habari ya leo\n")
+    plan = project.run("-n", target("de"), target("sw"), configs=("smoke", mine))
+    assert "wildcards: corpus=mine, lang=sw" in plan
+    assert "lang=de" not in plan
+
+
+@pytest.mark.parametrize("name", ["smoke", "xnli", "real", None])
+def test_every_config_has_a_plan(project, name):
+    for lang in load_config()["languages"]:
+        for pattern in ("wiki/{}.txt.gz", "parallel/{}.txt.gz", "ntrex/{}.txt"):
+            path = project.folder / "data" / pattern.format(lang)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    folder = project.folder / "data" / "xlm_xnli15_bpe"
+    folder.mkdir()
+    for file in ("codes_xnli_15", "vocab_xnli_15"):
+        (folder / file).touch()
+    plan = project.run("--dry-run", configs=(name,) if name else ())
+    assert "make_xnli_table" in plan
+
+
+BAD_CONFIGS = [
+    ({"langauges": ["en"]}, "langauges"),
+    ({"models": {"demo-mlm": {"training": {"lr": 1}}}}, "'lr' was unexpected"),
+    ({"languages": []}, "languages"),
+    ({"tables": {"xnli": {"task": "x"}}}, "there is no 'x'; there are: demo-nli"),
+    (
+        {
+            "corpora": {"web": {"path": "web/{lang}.txt"}},
+            "models": {"demo-mlm": {"monolingual": ["web"]}},
+        },
+        "corpora.web: no text for en: web/en.txt does not exist",
+    ),
+]
+
+
+@pytest.mark.parametrize("changes, message", BAD_CONFIGS)
+def test_a_bad_config_is_refused_before_anything_runs(project, changes, message):
+    bad = overlay(project.folder, **changes)
+    printed = project.run(configs=("smoke", bad), code=1)
+    assert message in printed
+    assert not (project.folder / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "break_it, message",
+    [
+        (lambda f: (f / "sw.txt").write_bytes(b""), "sw.txt: no text in it"),
+        (
+            lambda f: (f / "sw.txt").write_bytes(b"gut\nsch\xf6n\n"),
+            "sw.txt, line 2: not UTF-8 at byte 7",
+        ),
+    ],
+)
+def test_a_bad_text_stops_the_run_before_training(project, break_it, message):
+    texts = project.folder / "texts"
+    texts.mkdir()
+    for lang in LANGUAGES:
+        (texts / f"{lang}.txt").write_text("one sentence\n\nanother one\n" * 20)
+    break_it(texts)
+    mine = overlay(
+        project.folder,
+        corpora={"mine": {"path": "texts/{lang}.txt"}},
+        models={
+            "demo-mlm": {"monolingual": ["mine"]},
+            "demo-mlm-tlm": {"monolingual": ["mine"]},
+        },
+    )
+    printed = project.run(configs=("smoke", mine), code=1)
+    assert message in printed
+    assert "Traceback" not in printed
+    assert not (project.folder / "results" / "pretrained").exists()
+
+
+def test_a_label_outside_the_task_stops_the_run_before_training(project):
+    task = project.folder / "task"
+    task.mkdir()
+    for lang in LANGUAGES:
+        for split in ("train", "dev", "test"):
+            label = "maybe" if (lang, split) == ("th", "test") else "yes"
+            lines = ["text\tlabel", *["a\tno", f"b\t{label}"] * 9]
+            (task / f"{split}.{lang}.tsv").write_text("\n".join(lines) + "\n")
+    mine = overlay(
+        project.folder,
+        tasks={
+            "mine": {
+                "format": "tsv",
+                "train": "task/train.{lang}.tsv",
+                "dev": "task/dev.{lang}.tsv",
+                "test": "task/test.{lang}.tsv",
+                "text_columns": ["text"],
+                "data": "mine",
+                "labels": ["yes", "no"],
+                "finetuning": {"max_seq_length": 32},
+            }
+        },
+        tables={"xnli": {"task": "mine"}},
+    )
+    printed = project.run(configs=("smoke", mine), code=1)
+    assert "test.th.tsv, line 3: label 'maybe' is not one of" in printed
+    assert not (project.folder / "results" / "pretrained").exists()
+
+
+def test_report_can_be_made(smoke_run):
+    smoke_run.run("--report", "report.html")
+    assert "xnli_table" in (smoke_run.folder / "report.html").read_text()
+
+
+def test_workflow_runs_from_another_folder_without_a_trace_in_the_repository(smoke_run):
+    assert not (ROOT / "results" / "smoke").exists()
+    assert shutil.which("snakemake")

@@ -1,0 +1,92 @@
+"""BERT's tokenizer: WordPiece over words and punctuation marks."""
+
+import re
+
+from tokenizers import (
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
+
+from babelmill.errors import UserError
+from babelmill.tokenizers.fast import FastTokenizer
+
+PAD, UNK, CLS, SEP, MASK = SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CONTINUES = "##"
+
+# PaddleNLP's BertTokenizer, other than Google's, also parts symbols from words.
+_SYMBOL = Regex(r"[\p{S}\u00ad\u00b2\u00b5\u00ba\u00d8\u014b\u01b1\u3007]")
+_WITH_SIGMA = re.compile(r"\S*Σ\S*")
+
+
+class WordPieceTokenizer(FastTokenizer):
+    """The tokenizer of BERT, equal to PaddleNLP's BertTokenizer.
+
+    Args:
+        vocab: id of each piece.
+        do_lower_case, tokenize_chinese_chars, strip_accents: as PaddleNLP's;
+            ``strip_accents`` of None means as ``do_lower_case``.
+        fingerprint: of all the above.
+
+    Raises:
+        UserError: a special token is not in the vocabulary.
+    """
+
+    type = "bert"
+
+    def __init__(
+        self,
+        vocab: dict[str, int],
+        do_lower_case: bool,
+        tokenize_chinese_chars: bool,
+        strip_accents: bool | None,
+        fingerprint: str,
+    ):
+        for name in SPECIALS:
+            if name not in vocab:
+                raise UserError(f"the vocabulary has no {name}: add a line for it")
+        self._lower = do_lower_case
+        library = Tokenizer(models.WordPiece(vocab, unk_token=UNK))
+        library.normalizer = bert_normalizer(
+            do_lower_case, tokenize_chinese_chars, strip_accents
+        )
+        library.pre_tokenizer = bert_pre_tokenizer()
+        library.post_processor = processors.BertProcessing(
+            (SEP, vocab[SEP]), (CLS, vocab[CLS])
+        )
+        library.decoder = decoders.WordPiece()
+        library.add_special_tokens(list(SPECIALS))
+        super().__init__(library, {}, fingerprint)
+
+    def _prepared(self, line: str) -> str:
+        return lower_sigma(line) if self._lower else line
+
+
+def bert_normalizer(
+    do_lower_case: bool, tokenize_chinese_chars: bool, strip_accents: bool | None
+) -> normalizers.Normalizer:
+    return normalizers.BertNormalizer(
+        handle_chinese_chars=tokenize_chinese_chars,
+        strip_accents=strip_accents,
+        lowercase=do_lower_case,
+    )
+
+
+def bert_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.Sequence(
+        [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Split(_SYMBOL, "isolated")]
+    )
+
+
+def lower_sigma(line: str) -> str:
+    """Lower-case words with a capital sigma, whose small form depends on its place.
+
+    BERT does so; the library lower-cases each character by itself.
+    """
+    if "Σ" in line:
+        line = _WITH_SIGMA.sub(lambda word: word[0].lower(), line)
+    return line

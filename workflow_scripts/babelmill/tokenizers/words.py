@@ -1,0 +1,72 @@
+"""Text to the words that BPE codes are learned on and applied to."""
+
+import functools
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from babelmill.tokenizers.segmentation import Blanks, Segmenter, segmenter
+
+MODES = ("facebook", "huggingface", "paddlenlp")
+
+
+@dataclass(frozen=True)
+class TextToWords:
+    """XLM's preprocessing.
+
+    Attributes:
+        mode: ``facebook`` and ``huggingface`` lower-case words, ``paddlenlp`` lower-cases
+            the text before it is split into words, which then differ: Moses leaves the
+            period on "left. she" and splits "İ" (as PaddleNLP 3.0.0b4 and the
+            ``tokenize`` of transformers 4 do).
+        do_lowercase_and_remove_accent: lower case, no non-spacing marks (category Mn);
+            in Thai, Hindi and Arabic these are vowels, which XLM drops too.
+        bypass_tokenizer: the words stand between blanks already and are left as is.
+        kytea_model: what Japanese is segmented with.
+    """
+
+    mode: str = "huggingface"
+    do_lowercase_and_remove_accent: bool = True
+    bypass_tokenizer: bool = False
+    kytea_model: Path | None = None
+
+    def segments(self, line: str, lang: str) -> list[str]:
+        """Pieces of a line that can be split into words each on its own."""
+        # Moses takes a line feed inside a line for any other white space.
+        line = line.replace("\n", "\v")
+        if self.mode == "paddlenlp" and self.do_lowercase_and_remove_accent:
+            # Character by character, so that no sigma becomes a final one.
+            line = line.replace("Σ", "σ").lower()
+        return self._segmenter(lang).segments(line)
+
+    def raw_words(self, segments: Sequence[str], lang: str) -> list[list[str]]:
+        """The words of each piece, as they stand in the text."""
+        return self._segmenter(lang).words(segments)
+
+    def clean(self, words: Sequence[str]) -> list[str]:
+        """Each word as BPE sees it: lower-cased, without accents, if so set."""
+        if self.bypass_tokenizer or not self.do_lowercase_and_remove_accent:
+            return list(words)
+        text = unicodedata.normalize("NFD", "\n".join(words).lower())
+        for character in set(text):
+            if unicodedata.category(character) == "Mn":
+                text = text.replace(character, "")
+        return text.lower().split("\n")
+
+    def __call__(self, lines: Sequence[str], lang: str) -> Iterator[str]:
+        """All words of some lines, cleaned."""
+        segments = [piece for line in lines for piece in self.segments(line, lang)]
+        words = list(chain.from_iterable(self.raw_words(segments, lang)))
+        for word in self.clean(words):
+            # Thai has blanks as words and in words.
+            yield from filter(None, word.split(" "))
+
+    def _segmenter(self, lang: str) -> Segmenter:
+        if self.bypass_tokenizer:
+            return Blanks()
+        return _segmenter_of(lang, self.kytea_model, self.mode == "paddlenlp")
+
+
+_segmenter_of = functools.cache(segmenter)

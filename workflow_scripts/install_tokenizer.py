@@ -1,0 +1,120 @@
+"""Lay given files out as a tokenizer folder.
+
+    python workflow_scripts/install_tokenizer.py --codes codes_xnli_15 \\
+        --vocab vocab_xnli_15 --max_vocab 95000 --output_dir tokenizers/xnli15
+
+makes tokenizers/xnli15/{codes,vocab,vocab.json,merges.txt,tokenizer_config.json}. Other
+things to give: ``--type bert --vocab vocab.txt``, or ``--folder`` with a tokenizer of
+Hugging Face, PaddleNLP or this workflow; what it says about itself holds where no flag
+says otherwise.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import Any
+
+from babelmill.files import read_json, whole_folder, write_json
+from babelmill.languages import XNLI_LANGUAGES
+from babelmill.script import run
+from babelmill.tokenizers import load_tokenizer
+from babelmill.tokenizers.fastbpe_files import (
+    check_fit,
+    read_codes,
+    read_vocabulary,
+    write_codes,
+    write_vocabulary,
+)
+from babelmill.tokenizers.folder import (
+    CODES,
+    CONFIG,
+    KYTEA_MODEL,
+    MERGES_TXT,
+    VOCAB,
+    VOCAB_JSON,
+    FILES,
+    has_capitals,
+    language_ids,
+    read_config,
+    read_wordpieces,
+    write_bert,
+    write_xlm,
+)
+from babelmill.tokenizers.words import MODES, TextToWords
+from babelmill.tokenizers.xlm import SPECIALS
+
+
+def install_folder(folder: Path, output: Path, config: dict[str, Any]) -> None:
+    """Copy the files that make a tokenizer, and add what is derived from them."""
+    config = {**read_config(folder), **config}
+    with whole_folder(output) as partial:
+        names = {name for names in FILES.values() for name in names}
+        for name in names | {CODES, VOCAB, KYTEA_MODEL}:
+            if (folder / name).is_file():
+                shutil.copyfile(folder / name, partial / name)
+        if (partial / MERGES_TXT).is_file() and not (partial / CODES).is_file():
+            write_codes(partial / CODES, read_codes(partial / MERGES_TXT))
+        if (partial / VOCAB_JSON).is_file() and not (partial / VOCAB).is_file():
+            ids = read_json(partial / VOCAB_JSON)
+            pieces = sorted(set(ids) - set(SPECIALS), key=ids.__getitem__)
+            write_vocabulary(partial / VOCAB, dict.fromkeys(pieces, 1))
+        if model := config.get("kytea_model"):
+            shutil.copyfile(Path(folder, model), partial / KYTEA_MODEL)
+            config["kytea_model"] = KYTEA_MODEL
+        write_json(partial / CONFIG, config)
+        config["type"] = load_tokenizer(partial).type
+        write_json(partial / CONFIG, config)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    boolean = argparse.BooleanOptionalAction
+    parser.add_argument("--type", choices=["xlm", "bert"], default="xlm")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--codes", type=Path, help="in fastBPE's format")
+    parser.add_argument("--vocab", type=Path, help="in fastBPE's format, or a vocab.txt")
+    parser.add_argument("--output_dir", type=Path, required=True)
+    parser.add_argument("--max_vocab", type=int, help="ids to keep, as XLM's --max_vocab")
+    parser.add_argument("--languages", nargs="+", help="the fifteen of XNLI by default")
+    parser.add_argument("--mode", choices=MODES)
+    parser.add_argument("--do_lowercase_and_remove_accent", action=boolean)
+    parser.add_argument("--bypass_tokenizer", action=boolean)
+    parser.add_argument("--kytea_model", type=Path, help="for Japanese")
+    parser.add_argument("--do_lower_case", action=boolean, help="BERT")
+    parser.add_argument("--tokenize_chinese_chars", action=boolean, help="BERT")
+    parser.add_argument("--strip_accents", action=boolean, help="BERT")
+    args = parser.parse_args()
+
+    names = (
+        ["do_lower_case", "tokenize_chinese_chars", "strip_accents"]
+        if args.type == "bert"
+        else ["mode", "do_lowercase_and_remove_accent", "bypass_tokenizer"]
+    )
+    given = {name: getattr(args, name) for name in names}
+    given = {name: value for name, value in given.items() if value is not None}
+    if args.folder:
+        if args.kytea_model:
+            given["kytea_model"] = str(args.kytea_model.resolve())
+        if args.languages:
+            given["lang2id"] = language_ids(args.languages)
+        install_folder(args.folder, args.output_dir, given)
+    elif args.type == "bert" and args.vocab:
+        pieces = read_wordpieces(args.vocab)
+        given.setdefault("do_lower_case", not has_capitals(pieces))
+        write_bert(args.output_dir, pieces, **given)
+    elif args.codes and args.vocab:
+        codes, counts = read_codes(args.codes), read_vocabulary(args.vocab)
+        check_fit(codes, counts, args.codes, args.vocab)
+        text_to_words = TextToWords(**given, kytea_model=args.kytea_model)
+        lang2id = language_ids(args.languages or XNLI_LANGUAGES)
+        write_xlm(
+            args.output_dir, codes, counts, text_to_words, lang2id, args.max_vocab
+        )
+    else:
+        parser.error("give --folder, or --codes and --vocab, or --type bert --vocab")
+
+
+if __name__ == "__main__":
+    run(main)
