@@ -80,8 +80,9 @@ def print_row(
     lang: str, lines: int, our_seconds: float, their_seconds: float, different: int
 ) -> None:
     print(
-        f"{lang:4} {lines:8,} {lines / our_seconds:10,.0f} {lines / their_seconds:10,.0f}"
-        f" {their_seconds / our_seconds:6.1f} {different:10,}",
+        f"{lang:4} {lines:8,}",
+        f"{lines / our_seconds:10,.0f} {lines / their_seconds:10,.0f}",
+        f"{their_seconds / our_seconds:6.1f} {different:10,}",
         flush=True,
     )
 

@@ -28,11 +28,11 @@ from babelmill.tokenizers.fastbpe_files import (
 from babelmill.tokenizers.folder import (
     CODES,
     CONFIG,
+    FILES,
     KYTEA_MODEL,
     MERGES_TXT,
     VOCAB,
     VOCAB_JSON,
-    FILES,
     has_capitals,
     language_ids,
     read_config,
@@ -74,9 +74,13 @@ def main() -> None:
     parser.add_argument("--type", choices=["xlm", "bert"], default="xlm")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--codes", type=Path, help="in fastBPE's format")
-    parser.add_argument("--vocab", type=Path, help="in fastBPE's format, or a vocab.txt")
+    parser.add_argument(
+        "--vocab", type=Path, help="in fastBPE's format, or a vocab.txt"
+    )
     parser.add_argument("--output_dir", type=Path, required=True)
-    parser.add_argument("--max_vocab", type=int, help="ids to keep, as XLM's --max_vocab")
+    parser.add_argument(
+        "--max_vocab", type=int, help="ids to keep, as XLM's --max_vocab"
+    )
     parser.add_argument("--languages", nargs="+", help="the fifteen of XNLI by default")
     parser.add_argument("--mode", choices=MODES)
     parser.add_argument("--do_lowercase_and_remove_accent", action=boolean)

@@ -47,7 +47,9 @@ def main() -> None:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--codes", type=int, help="BPE merges to learn")
     size.add_argument("--vocab_size", type=int, help="ids, with special tokens")
-    parser.add_argument("--alpha", type=float, default=0.5, help="0: all languages alike")
+    parser.add_argument(
+        "--alpha", type=float, default=0.5, help="0: all languages alike"
+    )
     parser.add_argument("--max_sentences", type=int, help="draw so many a language")
     parser.add_argument("--seed", type=int, default=0, help="of --max_sentences")
     parser.add_argument("--mode", choices=MODES, default="huggingface")

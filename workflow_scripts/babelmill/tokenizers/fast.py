@@ -56,7 +56,9 @@ class FastTokenizer(Tokenizer):
         special = {i for i, token in added.items() if token.special}
         special |= {self.cls_id, self.sep_id, self.pad_id, self.unk_id, self.mask_id}
         # BERT's [unused1] and so on stand in no text.
-        special |= {i for t, i in library.get_vocab().items() if t.startswith("[unused")}
+        special |= {
+            i for t, i in library.get_vocab().items() if t.startswith("[unused")
+        }
         self.special_ids = np.array(sorted(special - {NONE}))
 
     def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:

@@ -102,7 +102,7 @@ def read_vocabulary(path: PathLike) -> dict[str, int]:
 
 
 def write_vocabulary(path: PathLike, counts: dict[str, int]) -> None:
-    """Write counts of pieces in fastBPE's format, which has no pieces of white space."""
+    """Write counts of pieces in fastBPE's format, but no pieces of white space."""
     lines = []
     for piece, count in counts.items():
         name = piece.removesuffix(END_OF_WORD)
@@ -114,7 +114,10 @@ def write_vocabulary(path: PathLike, counts: dict[str, int]) -> None:
 
 
 def check_fit(
-    codes: Sequence[Code], pieces: Iterable[str], codes_path: PathLike, pieces_path: PathLike
+    codes: Sequence[Code],
+    pieces: Iterable[str],
+    codes_path: PathLike,
+    pieces_path: PathLike,
 ) -> None:
     """Refuse codes of which the vocabulary does not know most pieces.
 

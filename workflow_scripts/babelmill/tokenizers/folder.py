@@ -44,7 +44,11 @@ FILES = {
     "xlm": [VOCAB_JSON, MERGES_TXT],
 }
 # Libraries that decide ids, by the segmenter of a language; sacremoses always does.
-_LIBRARIES = {"pythainlp": ["pythainlp"], "jieba": ["jieba", "rjieba"], "kytea": ["kytea"]}
+_LIBRARIES = {
+    "pythainlp": ["pythainlp"],
+    "jieba": ["jieba", "rjieba"],
+    "kytea": ["kytea"],
+}
 
 
 def load_tokenizer(folder: str | os.PathLike[str]) -> Tokenizer:

@@ -12,11 +12,19 @@ The rules are those of sacremoses, taken from it at run time. Two things make th
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from re import _constants, _parser
+from typing import NamedTuple
 
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
-Rule = tuple[re.Pattern[str], str]
+
+class Rule(NamedTuple):
+    """A substitution, and a character without which there is nothing to substitute."""
+
+    needs: str
+    pattern: re.Pattern[str]
+    replacement: str
 
 
 def _within_lines(pattern: str, replacement: str) -> Rule:
@@ -25,12 +33,18 @@ def _within_lines(pattern: str, replacement: str) -> Rule:
     if (pattern, replacement) == (" +", " "):
         # The same, without a replacement for every single blank.
         pattern = "  +"
-    return re.compile(pattern, re.MULTILINE), replacement
+    literals = [
+        chr(code) for kind, code in _parser.parse(pattern) if kind is _constants.LITERAL
+    ]
+    return Rule(
+        max(literals, default=""), re.compile(pattern, re.MULTILINE), replacement
+    )
 
 
 def _apply(rules: Sequence[Rule], text: str) -> str:
-    for pattern, replacement in rules:
-        text = pattern.sub(replacement, text)
+    for rule in rules:
+        if rule.needs in text:
+            text = rule.pattern.sub(rule.replacement, text)
     return text
 
 
@@ -160,7 +174,7 @@ class Moses:
         )
 
 
-def _character_class(characters) -> str:
+def _character_class(characters: Iterable[str]) -> str:
     """The inside of a regular expression's class, with runs written as ranges."""
     runs: list[list[int]] = []
     for code in map(ord, characters):

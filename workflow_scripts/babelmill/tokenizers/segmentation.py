@@ -16,6 +16,7 @@ from typing import Protocol
 from babelmill.errors import UserError
 from babelmill.languages import LANGUAGES
 
+
 class Segmenter(Protocol):
     """Splits lines of one language into words."""
 
@@ -75,8 +76,8 @@ def segmenter(lang: str, kytea_model: Path | None, exact_jieba: bool) -> Segment
     if kind == "kytea":
         return WholeLines(functools.partial(_japanese_words, _kytea(kytea_model)))
     raise UserError(
-        f"resources/languages.tsv: {lang} has segmenter {kind!r}, which is none of moses"
-        " pythainlp jieba kytea"
+        f"resources/languages.tsv: the segmenter of {lang}, {kind!r}, is none of moses,"
+        " pythainlp, jieba, kytea"
     )
 
 
@@ -137,13 +138,12 @@ def _jieba_or_rjieba() -> Callable[[str], list[str]]:
 
 
 def _kytea(model: Path | None) -> Callable[[str], Sequence[str]]:
-    if model is None:
+    if model is None or not model.is_file():
+        where = f": there is none at {model}" if model else ""
         raise UserError(
-            "Japanese needs a KyTea model: train one with train_kytea.py and give it to"
-            " the tokenizer with --kytea_model"
+            f"Japanese needs a KyTea model{where}: train one with train_kytea.py and"
+            " give it to the tokenizer with --kytea_model"
         )
-    if not model.is_file() or model.open("rb").read(5) != b"KyTea":
-        raise UserError(f"{model}: no KyTea model here: train_kytea.py makes one")
-    import Mykytea
+    from babelmill.tokenizers import kytea
 
-    return Mykytea.Mykytea(f"-model {model}").getWS
+    return kytea.load(model)

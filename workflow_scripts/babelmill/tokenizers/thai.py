@@ -1,4 +1,4 @@
-"""Thai words: PyThaiNLP's maximal matching ("newmm"), the same words in half the time.
+"""Thai words: PyThaiNLP's maximal matching ("newmm"), the same words in less time.
 
 A dictionary word may start and end only between two Thai character clusters. From where
 the text is settled, dictionary words lead to further places; as soon as all ways lead
@@ -49,13 +49,14 @@ def cut(text: str) -> list[str]:
         border[end] = 1
 
     def word_ends(start: int) -> list[int]:
-        ends, node = [], dictionary
-        for at in range(start, length):
-            node = node.get(text[at])
+        ends, end, node = [], start, dictionary
+        for character in text[start:]:
+            node = node.get(character)
             if node is None:
                 break
-            if border[at + 1] and _IS_WORD in node:
-                ends.append(at + 1)
+            end += 1
+            if _IS_WORD in node and border[end]:
+                ends.append(end)
         return ends
 
     words: list[str] = []
@@ -77,7 +78,7 @@ def cut(text: str) -> list[str]:
 
 
 def _fewest_words(start: int, ends: list[int], word_ends) -> list[int]:
-    """Ends of the words up to where all ways meet, by the first of the shortest ways."""
+    """Ends of the words to where all ways meet, by the first of the shortest ways."""
     limit = newmm._MAX_GRAPH_SIZE
     ways = {start: ends[: limit + 1]}
     reached = ways[start].copy()

@@ -47,7 +47,7 @@ class TextToWords:
 
     def clean(self, words: Sequence[str]) -> list[str]:
         """Each word as BPE sees it: lower-cased, without accents, if so set."""
-        if self.bypass_tokenizer or not self.do_lowercase_and_remove_accent:
+        if not (words and self.do_lowercase_and_remove_accent) or self.bypass_tokenizer:
             return list(words)
         text = unicodedata.normalize("NFD", "\n".join(words).lower())
         for character in set(text):

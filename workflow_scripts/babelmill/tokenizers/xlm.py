@@ -19,8 +19,8 @@ _SPECIAL = re.compile(f"({'|'.join(SPECIALS)})")
 _LINES_AT_ONCE = 2048
 _REMEMBERED = 1 << 18
 
-# The ids of a word or segment, int32: joined to lines fast, and no burden to the garbage
-# collector, which would have to look at as many lists again and again.
+# The ids of a word or segment, int32: quick to join to lines, and no burden to the
+# garbage collector, which would have to look at as many lists again and again.
 Ids = bytes
 
 
