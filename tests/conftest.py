@@ -52,7 +52,10 @@ class Workflow:
         self.folder = folder
 
     def run(
-        self, *arguments: str, configs: tuple[str | Path, ...] = ("smoke",), code: int = 0
+        self,
+        *arguments: str,
+        configs: tuple[str | Path, ...] = ("smoke",),
+        code: int = 0,
     ) -> str:
         """Call snakemake; returns what it printed, after checking its exit code."""
         overlays = [

@@ -39,6 +39,7 @@ from babelmill.tokenizers.folder import (
     read_wordpieces,
     write_bert,
     write_xlm,
+    xlm_config,
 )
 from babelmill.tokenizers.words import MODES, TextToWords
 from babelmill.tokenizers.xlm import SPECIALS
@@ -62,7 +63,10 @@ def install_folder(folder: Path, output: Path, config: dict[str, Any]) -> None:
             shutil.copyfile(Path(folder, model), partial / KYTEA_MODEL)
             config["kytea_model"] = KYTEA_MODEL
         write_json(partial / CONFIG, config)
-        config["type"] = load_tokenizer(partial).type
+        tokenizer = load_tokenizer(partial)
+        config["type"] = tokenizer.type
+        if tokenizer.type == "xlm":
+            config.update(xlm_config(tokenizer.text_to_words, tokenizer.lang2id))
         write_json(partial / CONFIG, config)
 
 

@@ -21,11 +21,11 @@ from babelmill.errors import UserError
 # them all. The three splits of the NLI task share no person.
 PERSONS_OF = {
     "train": (
-        *("teacher", "farmer", "baker", "doctor", "soldier", "fisherman"),
-        *("driver", "engineer", "policeman", "barber", "brother", "neighbor"),
+        *("teacher", "farmer", "baker", "doctor"),
+        *("soldier", "fisherman", "driver", "engineer"),
     ),
-    "dev": ("lawyer", "shepherd", "carpenter", "friend"),
-    "test": ("student", "hunter", "merchant", "cousin"),
+    "dev": ("lawyer", "carpenter"),
+    "test": ("student", "hunter"),
 }
 PERSONS = sum(PERSONS_OF.values(), ())
 
@@ -34,16 +34,12 @@ ACTIONS_OF = {
     "reading": ("book", "newspaper", "letter"),
     "fruit": ("apple", "banana", "orange"),
     "repair": ("radio", "clock", "bicycle"),
-    "game": ("chess", "cards", "dominoes"),
-    "drawing": ("horse", "tree", "ship"),
-    "sewing": ("shirt", "dress", "coat"),
-    "exercise": ("weights", "rope", "yoga"),
 }
 PLACES_OF = {
-    "indoors": ("kitchen", "library", "office", "museum", "school", "hospital"),
-    "outdoors": ("garden", "park", "beach", "forest", "street", "river"),
+    "indoors": ("kitchen", "library", "office", "school"),
+    "outdoors": ("garden", "park", "beach", "forest"),
 }
-TIMES = ("morning", "noon", "afternoon", "evening", "night")
+TIMES = ("morning", "noon", "evening", "night")
 REMARKS = ("rain", "wind", "cold", "happy", "tired", "leisure")
 
 ACTIVITY_OF = {action: whole for whole, parts in ACTIONS_OF.items() for action in parts}
@@ -344,7 +340,7 @@ def parallel_documents(rng: np.random.Generator, lines: int) -> list[list[Senten
 def held_out(action: str, place: str) -> bool:
     """Whether only test premises may state the two together: a quarter of all pairs.
 
-    Every action is held out in three places of twelve.
+    Every action is held out in two places of eight.
     """
     return (ACTIONS.index(action) + PLACES.index(place)) % 4 == 0
 

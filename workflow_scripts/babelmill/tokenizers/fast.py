@@ -63,12 +63,11 @@ class FastTokenizer(Tokenizer):
 
     def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
         encodings = self._library.encode_batch_fast(
-            [self._prepared(line) for line in lines], add_special_tokens=False
+            list(lines), add_special_tokens=False
         )
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
 
     def tokenize(self, line: str, lang: str) -> list[str]:
-        line = self._prepared(line)
         return self._library.encode(line, add_special_tokens=False).tokens
 
     def build_inputs(
@@ -89,9 +88,6 @@ class FastTokenizer(Tokenizer):
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._library.decode([int(i) for i in ids], skip_special_tokens=True)
-
-    def _prepared(self, line: str) -> str:
-        return line
 
     def _special(self, role: str, names: dict[str, str]) -> int:
         candidates = [names[role]] if role in names else _USUAL_NAMES[role]

@@ -204,6 +204,18 @@ def write_xlm(
     """
     kept = list(counts)[: max_vocab - len(SPECIALS) if max_vocab else None]
     vocab = {piece: i for i, piece in enumerate([*SPECIALS, *kept])}
+    with whole_folder(folder) as partial:
+        write_codes(partial / CODES, codes)
+        write_codes(partial / MERGES_TXT, codes)
+        write_vocabulary(partial / VOCAB, counts)
+        write_text(partial / VOCAB_JSON, json.dumps(vocab, ensure_ascii=False))
+        if text_to_words.kytea_model:
+            shutil.copyfile(text_to_words.kytea_model, partial / KYTEA_MODEL)
+        write_json(partial / CONFIG, xlm_config(text_to_words, lang2id))
+
+
+def xlm_config(text_to_words: TextToWords, lang2id: dict[str, int]) -> dict[str, Any]:
+    """The tokenizer_config.json of an XLM tokenizer."""
     config = {
         "type": "xlm",
         "tokenizer_class": "XLMTokenizer",
@@ -213,15 +225,9 @@ def write_xlm(
         "lang2id": lang2id,
         "versions": _versions(lang2id),
     }
-    with whole_folder(folder) as partial:
-        write_codes(partial / CODES, codes)
-        write_codes(partial / MERGES_TXT, codes)
-        write_vocabulary(partial / VOCAB, counts)
-        write_text(partial / VOCAB_JSON, json.dumps(vocab, ensure_ascii=False))
-        if text_to_words.kytea_model:
-            shutil.copyfile(text_to_words.kytea_model, partial / KYTEA_MODEL)
-            config["kytea_model"] = KYTEA_MODEL
-        write_json(partial / CONFIG, config)
+    if text_to_words.kytea_model:
+        config["kytea_model"] = KYTEA_MODEL
+    return config
 
 
 def write_bert(

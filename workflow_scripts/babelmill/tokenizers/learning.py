@@ -27,7 +27,6 @@ from babelmill.tokenizers.wordpiece import (
     SPECIALS,
     bert_normalizer,
     bert_pre_tokenizer,
-    lower_sigma,
 )
 
 _LINES_AT_ONCE = 2048
@@ -167,7 +166,6 @@ def bert_words(do_lower_case: bool) -> Words:
 
     def words(lines: Sequence[str], lang: str) -> Iterator[str]:
         for line in lines:
-            line = lower_sigma(line) if do_lower_case else line
             line = normalizer.normalize_str(line)
             yield from (word for word, _ in pre_tokenizer.pre_tokenize_str(line))
 

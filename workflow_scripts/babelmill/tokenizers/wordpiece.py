@@ -1,7 +1,5 @@
 """BERT's tokenizer: WordPiece over words and punctuation marks."""
 
-import re
-
 from tokenizers import (
     Regex,
     Tokenizer,
@@ -20,7 +18,6 @@ CONTINUES = "##"
 
 # PaddleNLP's BertTokenizer, other than Google's, also parts symbols from words.
 _SYMBOL = Regex(r"[\p{S}\u00ad\u00b2\u00b5\u00ba\u00d8\u014b\u01b1\u3007]")
-_WITH_SIGMA = re.compile(r"\S*Σ\S*")
 
 
 class WordPieceTokenizer(FastTokenizer):
@@ -49,7 +46,6 @@ class WordPieceTokenizer(FastTokenizer):
         for name in SPECIALS:
             if name not in vocab:
                 raise UserError(f"the vocabulary has no {name}: add a line for it")
-        self._lower = do_lower_case
         library = Tokenizer(models.WordPiece(vocab, unk_token=UNK))
         library.normalizer = bert_normalizer(
             do_lower_case, tokenize_chinese_chars, strip_accents
@@ -61,9 +57,6 @@ class WordPieceTokenizer(FastTokenizer):
         library.decoder = decoders.WordPiece()
         library.add_special_tokens(list(SPECIALS))
         super().__init__(library, {}, fingerprint)
-
-    def _prepared(self, line: str) -> str:
-        return lower_sigma(line) if self._lower else line
 
 
 def bert_normalizer(
@@ -80,13 +73,3 @@ def bert_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
     return pre_tokenizers.Sequence(
         [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Split(_SYMBOL, "isolated")]
     )
-
-
-def lower_sigma(line: str) -> str:
-    """Lower-case words with a capital sigma, whose small form depends on its place.
-
-    BERT does so; the library lower-cases each character by itself.
-    """
-    if "Σ" in line:
-        line = _WITH_SIGMA.sub(lambda word: word[0].lower(), line)
-    return line

@@ -17,10 +17,11 @@ class TextToWords:
     """XLM's preprocessing.
 
     Attributes:
-        mode: ``facebook`` and ``huggingface`` lower-case words, ``paddlenlp`` lower-cases
-            the text before it is split into words, which then differ: Moses leaves the
-            period on "left. she" and splits "İ" (as PaddleNLP 3.0.0b4 and the
-            ``tokenize`` of transformers 4 do).
+        mode: ``facebook`` and ``huggingface`` lower-case words; ``paddlenlp``
+            lower-cases the text before it is split into words, as PaddleNLP 3.0.0b4 and
+            ``XLMTokenizer.tokenize`` of transformers 4 do. Then Moses leaves the period
+            on "left. she" and splits "İ". Chinese is cut by jieba in ``paddlenlp``, by
+            rjieba in the others, as transformers do.
         do_lowercase_and_remove_accent: lower case, no non-spacing marks (category Mn);
             in Thai, Hindi and Arabic these are vowels, which XLM drops too.
         bypass_tokenizer: the words stand between blanks already and are left as is.

@@ -64,7 +64,7 @@ class XLMTokenizer(Tokenizer):
         self.special_ids = np.array(sorted(vocab[name] for name in SPECIALS))
         self._id_of = vocab
         self._piece_of = {i: piece for piece, i in vocab.items()}
-        self._text_to_words = text_to_words
+        self.text_to_words = text_to_words
         known = (fastbpe_vocab or vocab) if self.mode == "facebook" else None
         self._bpe = BytePairEncoding(merges, vocab, known)
         self._ids_of_word: dict[str, Ids] = {}
@@ -90,8 +90,8 @@ class XLMTokenizer(Tokenizer):
             if segment in SPECIALS:
                 pieces.append(segment)
                 continue
-            (words,) = self._text_to_words.raw_words([segment], lang)
-            for word in self._text_to_words.clean(words):
+            (words,) = self.text_to_words.raw_words([segment], lang)
+            for word in self.text_to_words.clean(words):
                 pieces += self._pieces(word)
         return pieces
 
@@ -111,11 +111,11 @@ class XLMTokenizer(Tokenizer):
 
     def _segments(self, line: str, lang: str) -> list[str]:
         if self.mode == "facebook" or "<" not in line:
-            return self._text_to_words.segments(line, lang)
+            return self.text_to_words.segments(line, lang)
         parts = _SPECIAL.split(line)
-        segments = self._text_to_words.segments(parts[0], lang)
+        segments = self.text_to_words.segments(parts[0], lang)
         for special, text in zip(parts[1::2], parts[2::2], strict=True):
-            segments += special, *self._text_to_words.segments(text, lang)
+            segments += special, *self.text_to_words.segments(text, lang)
         return segments
 
     def _learn_segments(
@@ -127,7 +127,7 @@ class XLMTokenizer(Tokenizer):
         if self.mode != "facebook":
             ids_of.update((name, _packed([self._id_of[name]])) for name in SPECIALS)
         new = [segment for segment in segments if segment not in ids_of]
-        words = self._text_to_words.raw_words(new, lang)
+        words = self.text_to_words.raw_words(new, lang)
         self._learn_words(set(chain.from_iterable(words)))
         ids = self._ids_of_word.__getitem__
         for segment, its_words in zip(new, words, strict=True):
@@ -137,7 +137,7 @@ class XLMTokenizer(Tokenizer):
         if len(self._ids_of_word) > _REMEMBERED:
             self._ids_of_word.clear()
         new = [word for word in words if word not in self._ids_of_word]
-        for word, cleaned in zip(new, self._text_to_words.clean(new), strict=True):
+        for word, cleaned in zip(new, self.text_to_words.clean(new), strict=True):
             self._ids_of_word[word] = _packed(self._ids(cleaned))
 
     def _ids(self, word: str) -> list[int]:
@@ -148,7 +148,7 @@ class XLMTokenizer(Tokenizer):
     def _pieces(self, word: str) -> list[str]:
         if " " not in word:
             return self._bpe.split(word) if word else []
-        if self._text_to_words.do_lowercase_and_remove_accent:
+        if self.text_to_words.do_lowercase_and_remove_accent:
             return [piece for part in word.split() for piece in self._pieces(part)]
         # As transformers and PaddleNLP: blanks inside a word part its pieces.
         return " ".join(self._bpe.split(word)).split(" ")
