@@ -4,11 +4,11 @@ import copy
 
 import pytest
 import yaml
-from conftest import ROOT, load_config
 
 from babelmill.config import check
 from babelmill.errors import UserError
 from babelmill.plan import Plan
+from conftest import ROOT, load_config
 
 OVERLAYS = sorted(path.stem for path in (ROOT / "configs").glob("*.yaml"))
 

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import yaml
+
 from conftest import ROOT, load_config
 
 SMOKE = load_config("smoke")
@@ -60,7 +61,7 @@ def test_table_agrees_with_the_predictions(smoke_run):
 def test_scores_are_in_long_form(smoke_run):
     rows = read_csv(smoke_run.folder / "results" / "scores.csv")
     assert len(rows) == len(MODELS) * 2 * len(LANGUAGES)
-    wanted = "model setting seed language split metric value n".split()
+    wanted = ["model", "setting", "seed", "language", "split", "metric", "value", "n"]
     assert set(wanted) <= set(rows[0])
     assert {row["split"] for row in rows} == {"test"}
 

@@ -1,6 +1,7 @@
 """Byte-pair encoding as fastBPE applies it."""
 
 from collections.abc import Container, Sequence
+from itertools import chain, count
 
 from tokenizers import models
 
@@ -35,11 +36,12 @@ class BytePairEncoding:
         known: Container[str] | None = None,
     ):
         self._vocab = vocab or {}
-        ids = dict(self._vocab)
-        for first, second in merges:
-            for piece in (first, second, first + second):
-                ids.setdefault(piece, len(ids))
-        ids[_UNKNOWN] = len(ids)
+        pieces = {_UNKNOWN, *chain.from_iterable(merges), *map("".join, merges)}
+        others = sorted(pieces - self._vocab.keys())
+        ids = {
+            **self._vocab,
+            **dict(zip(others, count(len(self._vocab)), strict=False)),
+        }
         self._model = models.BPE(
             ids,
             list(merges),

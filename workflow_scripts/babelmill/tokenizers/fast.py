@@ -97,9 +97,7 @@ class FastTokenizer(Tokenizer):
 
 def _frame(library: Library, pair: bool) -> list[list[tuple[int, int]]]:
     """Special tokens before, (between) and after: id and segment of each."""
-    text = library.encode("a", add_special_tokens=False)
-    second = library.encode("a", add_special_tokens=False) if pair else None
-    framed = library.post_process(text, second)
+    framed = library.encode("a", "a" if pair else None)
     frame: list[list[tuple[int, int]]] = [[]]
     previous = None
     for token, segment, sequence in zip(

@@ -36,29 +36,29 @@ def read_codes(path: PathLike) -> list[Code]:
     for number, line in enumerate(read_lines(path), 1):
         if not line or (number == 1 and line.startswith("#version")):
             continue
-        where = f"{path}, line {number}"
-        match line.split(" "):
-            case [first, second] if first and second:
-                count = "1"
-            case [first, second, count] if first and second and count.isdecimal():
-                pass
-            case _:
-                raise UserError(
-                    f"{where}: expected two pieces and a count, as fastBPE writes"
-                    f" codes, found {line[:80]!r}"
-                )
-        for part in (first, second):
-            if len(part.removesuffix(END_OF_WORD) or part) > 1 and part not in made:
-                raise UserError(
-                    f"{where}: merges {part!r}, which no line before it makes: these"
-                    " are not the codes of one BPE run, best first"
-                )
-        if first + second in made:
+        fields = line.split(" ")
+        if len(fields) == 2:
+            # subword-nmt and some merges.txt have no counts.
+            fields.append("1")
+        if len(fields) != 3 or not all(fields) or not fields[2].isdecimal():
             raise UserError(
-                f"{where}: makes {first + second!r} again: fastBPE allows one merge for"
-                " each piece"
+                f"{path}, line {number}: expected two pieces and a count, as fastBPE"
+                f" writes codes, found {line[:80]!r}"
             )
-        made.add(first + second)
+        first, second, count = fields
+        for part in (first, second):
+            if part not in made and len(part.removesuffix(END_OF_WORD) or part) > 1:
+                raise UserError(
+                    f"{path}, line {number}: merges {part!r}, which no line before it"
+                    " makes: these are not the codes of one BPE run, best first"
+                )
+        piece = first + second
+        if piece in made:
+            raise UserError(
+                f"{path}, line {number}: makes {piece!r} again: fastBPE allows one"
+                " merge for each piece"
+            )
+        made.add(piece)
         codes.append(Code(first, second, int(count)))
     if not codes:
         raise UserError(f"{path}: no codes in it")

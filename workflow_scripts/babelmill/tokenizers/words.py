@@ -33,13 +33,17 @@ class TextToWords:
     bypass_tokenizer: bool = False
     kytea_model: Path | None = None
 
-    def segments(self, line: str, lang: str) -> list[str]:
-        """Pieces of a line that can be split into words each on its own."""
-        # Moses takes a line feed inside a line for any other white space.
+    def prepared(self, line: str) -> str:
+        """A line as it is split into words."""
+        # To Moses, a line feed inside a line is white space like any other.
         line = line.replace("\n", "\v")
         if self.mode == "paddlenlp" and self.do_lowercase_and_remove_accent:
             # Character by character, so that no sigma becomes a final one.
             line = line.replace("Σ", "σ").lower()
+        return line
+
+    def segments(self, line: str, lang: str) -> list[str]:
+        """Pieces of a prepared line that can be split into words each on its own."""
         return self._segmenter(lang).segments(line)
 
     def raw_words(self, segments: Sequence[str], lang: str) -> list[list[str]]:
@@ -58,7 +62,11 @@ class TextToWords:
 
     def __call__(self, lines: Sequence[str], lang: str) -> Iterator[str]:
         """All words of some lines, cleaned."""
-        segments = [piece for line in lines for piece in self.segments(line, lang)]
+        segments = [
+            segment
+            for line in lines
+            for segment in self.segments(self.prepared(line), lang)
+        ]
         words = list(chain.from_iterable(self.raw_words(segments, lang)))
         for word in self.clean(words):
             # Thai has blanks as words and in words.

@@ -87,7 +87,7 @@ class XLMTokenizer(Tokenizer):
         """The pieces of a line, those outside the vocabulary as they are."""
         pieces = []
         for segment in self._segments(line, lang):
-            if segment in SPECIALS:
+            if segment in SPECIALS and self.mode != "facebook":
                 pieces.append(segment)
                 continue
             (words,) = self.text_to_words.raw_words([segment], lang)
@@ -110,6 +110,7 @@ class XLMTokenizer(Tokenizer):
         return "".join(pieces).replace(END_OF_WORD, " ").strip()
 
     def _segments(self, line: str, lang: str) -> list[str]:
+        line = self.text_to_words.prepared(line)
         if self.mode == "facebook" or "<" not in line:
             return self.text_to_words.segments(line, lang)
         parts = _SPECIAL.split(line)
