@@ -104,22 +104,28 @@ def test_ids_as_paddlenlp(test_data, tmp_path, do_lower_case):
 
 @pytest.fixture
 def roberta_like(tmp_path):
-    """A tokenizer.json with two separators between texts."""
-    vocab = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "a": 4, "b": 5}
-    library = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
-    library.pre_tokenizer = pre_tokenizers.Whitespace()
-    library.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>",
-        pair="<s> $A </s> </s> $B:1 </s>:1",
-        special_tokens=[("<s>", 0), ("</s>", 2)],
-    )
-    library.enable_truncation(2)
-    library.save(str(tmp_path / "tokenizer.json"))
-    return tmp_path, library
+    """A function that saves a tokenizer.json with two separators between texts."""
+
+    def save(segment_of_second):
+        vocab = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "a": 4, "b": 5}
+        library = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
+        library.pre_tokenizer = pre_tokenizers.Whitespace()
+        second = f":{segment_of_second}"
+        library.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>",
+            pair=f"<s> $A </s> </s> $B{second} </s>{second}",
+            special_tokens=[("<s>", 0), ("</s>", 2)],
+        )
+        library.enable_truncation(2)
+        library.save(str(tmp_path / "tokenizer.json"))
+        return tmp_path, library
+
+    return save
 
 
-def test_frames_of_a_tokenizer_json(roberta_like):
-    folder, library = roberta_like
+@pytest.mark.parametrize("segment_of_second", [0, 1])
+def test_frames_of_a_tokenizer_json(roberta_like, segment_of_second):
+    folder, library = roberta_like(segment_of_second)
     library.no_truncation()
     tokenizer = load_tokenizer(folder)
     assert tokenizer.type == "fast"
@@ -129,11 +135,14 @@ def test_frames_of_a_tokenizer_json(roberta_like):
         framed = library.encode(*texts)
         assert tokenizer.build_inputs(*arrays) == (framed.ids, framed.type_ids)
     assert (tokenizer.cls_id, tokenizer.sep_id) == (0, 2)
-    assert (tokenizer.pad_id, tokenizer.unk_id, tokenizer.mask_id) == (1, 3, -1)
+    assert (tokenizer.pad_id, tokenizer.unk_id) == (1, 3)
+    assert tokenizer.special_ids.tolist() == [0, 1, 2, 3]
+    with pytest.raises(UserError, match="no mask token"):
+        _ = tokenizer.mask_id
 
 
 def test_names_in_the_config(roberta_like):
-    folder, _ = roberta_like
+    folder, _ = roberta_like(1)
     names = {"pad_token": {"content": "b"}, "mask_token": "a"}
     (folder / "tokenizer_config.json").write_text(json.dumps(names))
     tokenizer = load_tokenizer(folder)

@@ -103,6 +103,8 @@ def main() -> None:
     given = {name: getattr(args, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     if args.folder:
+        if args.max_vocab:
+            parser.error("--max_vocab goes with --codes and --vocab")
         if args.kytea_model:
             given["kytea_model"] = str(args.kytea_model.resolve())
         if args.languages:

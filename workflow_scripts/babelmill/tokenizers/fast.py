@@ -1,6 +1,7 @@
 """Tokenizers of the ``tokenizers`` library, as any tokenizer.json describes one."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Tokenizer as Library
@@ -8,7 +9,6 @@ from tokenizers import Tokenizer as Library
 from babelmill.errors import UserError
 from babelmill.tokenizers.base import Tokenizer
 
-NONE = -1
 _USUAL_NAMES = {
     "pad_token": ("[PAD]", "<pad>"),
     "unk_token": ("[UNK]", "<unk>"),
@@ -17,7 +17,7 @@ _USUAL_NAMES = {
 
 
 class FastTokenizer(Tokenizer):
-    """Wraps a tokenizer of the library. An id that it does not have is ``NONE``.
+    """Wraps a tokenizer of the library; ``unk_id`` is -1 where nothing is unknown.
 
     Args:
         library: the tokenizer, with a post-processor that adds the special tokens.
@@ -39,7 +39,7 @@ class FastTokenizer(Tokenizer):
         self.lang2id = {}
         self._frame_of_one = _frame(library, pair=False)
         self._frame_of_two = _frame(library, pair=True)
-        before, after = self._frame_of_one[0], self._frame_of_one[-1]
+        before, after = self._frame_of_one.around
         if not before or not after:
             raise UserError(
                 "the tokenizer puts no special tokens around a text: its tokenizer.json"
@@ -47,19 +47,28 @@ class FastTokenizer(Tokenizer):
             )
         self.cls_id, self.sep_id = before[0][0], after[-1][0]
         self.bos_id, self.eos_id = self.cls_id, self.sep_id
-        self.pad_id = self._special("pad_token", names)
-        self.unk_id = self._special("unk_token", names)
-        self.mask_id = self._special("mask_token", names)
-        if self.pad_id == NONE:
+        pad, unk, self._mask = (self._special(role, names) for role in _USUAL_NAMES)
+        if pad is None:
             raise UserError("the tokenizer has no padding token: name it as pad_token")
+        self.pad_id = pad
+        self.unk_id = -1 if unk is None else unk
         added = library.get_added_tokens_decoder()
         special = {i for i, token in added.items() if token.special}
-        special |= {self.cls_id, self.sep_id, self.pad_id, self.unk_id, self.mask_id}
+        special |= {self.cls_id, self.sep_id, pad, unk, self._mask}
         # BERT's [unused1] and so on stand in no text.
         special |= {
             i for t, i in library.get_vocab().items() if t.startswith("[unused")
         }
-        self.special_ids = np.array(sorted(special - {NONE}))
+        self.special_ids = np.array(sorted(special - {None}))
+
+    @property
+    def mask_id(self) -> int:
+        if self._mask is None:
+            raise UserError(
+                "the tokenizer has no mask token: name it as mask_token in its"
+                " tokenizer_config.json"
+            )
+        return self._mask
 
     def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
         encodings = self._library.encode_batch_fast(
@@ -75,13 +84,13 @@ class FastTokenizer(Tokenizer):
     ) -> tuple[list[int], list[int]]:
         texts = [a] if b is None else [a, b]
         frame = self._frame_of_one if b is None else self._frame_of_two
-        ids, segments = [], []
-        for number, (around, text) in enumerate(zip(frame, [*texts, []], strict=True)):
-            ids += [i for i, _ in around]
-            segments += [segment for _, segment in around]
-            ids += map(int, text)
-            segments += [number] * len(text)
-        return ids, segments
+        framed = list(frame.around[0])
+        for text, segment, after in zip(
+            texts, frame.segments, frame.around[1:], strict=True
+        ):
+            framed += [(int(i), segment) for i in text]
+            framed += after
+        return [i for i, _ in framed], [segment for _, segment in framed]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         return [self._library.id_to_token(int(i)) for i in ids]
@@ -89,23 +98,30 @@ class FastTokenizer(Tokenizer):
     def decode(self, ids: Sequence[int]) -> str:
         return self._library.decode([int(i) for i in ids], skip_special_tokens=True)
 
-    def _special(self, role: str, names: dict[str, str]) -> int:
+    def _special(self, role: str, names: dict[str, str]) -> int | None:
         candidates = [names[role]] if role in names else _USUAL_NAMES[role]
         ids = map(self._library.token_to_id, candidates)
-        return next((i for i in ids if i is not None), NONE)
+        return next((i for i in ids if i is not None), None)
 
 
-def _frame(library: Library, pair: bool) -> list[list[tuple[int, int]]]:
-    """Special tokens before, (between) and after: id and segment of each."""
-    framed = library.encode("a", "a" if pair else None)
-    frame: list[list[tuple[int, int]]] = [[]]
-    previous = None
-    for token, segment, sequence in zip(
-        framed.ids, framed.type_ids, framed.sequence_ids, strict=True
+class _Frame(NamedTuple):
+    """What a tokenizer puts around one text or two."""
+
+    # Id and segment of the special tokens before, between and after the texts.
+    around: list[list[tuple[int, int]]]
+    # Segment of each text.
+    segments: list[int]
+
+
+def _frame(library: Library, pair: bool) -> _Frame:
+    example = library.encode("a", "a" if pair else None)
+    frame = _Frame([[]], [])
+    for token, segment, text in zip(
+        example.ids, example.type_ids, example.sequence_ids, strict=True
     ):
-        if sequence is None:
-            frame[-1].append((token, segment))
-        elif sequence != previous:
-            frame.append([])
-            previous = sequence
+        if text is None:
+            frame.around[-1].append((token, segment))
+        elif text == len(frame.segments):
+            frame.around.append([])
+            frame.segments.append(segment)
     return frame

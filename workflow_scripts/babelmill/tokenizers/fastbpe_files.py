@@ -119,14 +119,14 @@ def check_fit(
     codes_path: PathLike,
     pieces_path: PathLike,
 ) -> None:
-    """Refuse codes of which the vocabulary does not know most pieces.
+    """Refuse codes of which the vocabulary does not know most pieces that it could.
 
     Raises:
         UserError: with the first line of the codes that it does not know.
     """
     known = set(pieces)
     unknown = [i for i, c in enumerate(codes) if c.first + c.second not in known]
-    if 2 * len(unknown) > len(codes):
+    if 2 * (len(codes) - len(unknown)) < min(len(codes), len(known)):
         first = codes[unknown[0]]
         raise UserError(
             f"{codes_path} does not fit {pieces_path}: {len(unknown)} of {len(codes)}"

@@ -94,7 +94,8 @@ def load_xlm(folder: Path, config: dict[str, Any]) -> XLMTokenizer:
     if missing := [name for name in SPECIALS if name not in vocab]:
         raise UserError(f"{where}: not an XLM vocabulary: it has no {missing[0]}")
     codes = read_codes(folder / MERGES_TXT)
-    check_fit(codes, vocab, folder / MERGES_TXT, folder / VOCAB_JSON)
+    pieces = vocab.keys() - set(SPECIALS)
+    check_fit(codes, pieces, folder / MERGES_TXT, folder / VOCAB_JSON)
     settings = {
         "mode": config.get("mode", "huggingface"),
         "do_lowercase_and_remove_accent": config.get(
@@ -255,7 +256,7 @@ def _has(folder: Path, names: Iterable[str]) -> bool:
 
 
 def _fingerprint(folder: Path, names: Iterable[str], settings: Any) -> str:
-    files = {name: sha256(folder / name) for name in names}
+    files = {Path(name).name: sha256(folder / name) for name in names}
     return fingerprint({"files": files, "settings": settings})
 
 

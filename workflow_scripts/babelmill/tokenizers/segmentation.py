@@ -114,9 +114,11 @@ def _rjieba() -> Callable[[str], list[str]]:
     return rjieba.cut
 
 
-# What jieba and rjieba cut alike: Han of jieba's range, letters and digits, blanks,
-# and punctuation that neither takes into a word ("C-SPAN", "2.5" and "40%" differ).
-_CUT_ALIKE = re.compile(r"[\u4e00-\u9fd5a-zA-Z0-9 ，。！？、：；“”‘’（）《》·…]*")
+# Blanks and punctuation that no word of jieba or rjieba reaches over, and what both
+# cut alike in between: Han of jieba's range, letters, digits. Not "C-SPAN" or "40%".
+_BORDER = " ，。！？、：；“”‘’（）《》·…"
+_BORDERS = re.compile(f"([{_BORDER}]+)")
+_CUT_ALIKE = re.compile(f"[\u4e00-\u9fd5a-zA-Z0-9{_BORDER}]*")
 
 
 def _jieba_or_rjieba() -> Callable[[str], list[str]]:
@@ -124,7 +126,7 @@ def _jieba_or_rjieba() -> Callable[[str], list[str]]:
     import rjieba
 
     @functools.cache
-    def jieba_cut():
+    def jieba_cut() -> Callable[[str], list[str]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import jieba
@@ -132,7 +134,13 @@ def _jieba_or_rjieba() -> Callable[[str], list[str]]:
         return jieba.lcut
 
     def cut(text: str) -> list[str]:
-        return (rjieba.cut if _CUT_ALIKE.fullmatch(text) else jieba_cut())(text)
+        if _CUT_ALIKE.fullmatch(text):
+            return rjieba.cut(text)
+        words = []
+        for part in _BORDERS.split(text):
+            alike = _CUT_ALIKE.fullmatch(part)
+            words += rjieba.cut(part) if alike else jieba_cut()(part)
+        return words
 
     return cut
 

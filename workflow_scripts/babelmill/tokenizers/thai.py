@@ -42,11 +42,8 @@ def cut(text: str) -> list[str]:
     """The words of a text, blanks included, as ``pythainlp.word_tokenize`` cuts it."""
     if not text:
         return []
-    dictionary = _dictionary()
-    length = len(text)
-    border = bytearray(length + 1)
-    for end in accumulate(map(len, _CLUSTER.findall(text))):
-        border[end] = 1
+    dictionary, is_word = _dictionary(), _IS_WORD
+    borders = set(accumulate(map(len, _CLUSTER.findall(text))))
 
     def word_ends(start: int) -> list[int]:
         ends, end, node = [], start, dictionary
@@ -55,20 +52,20 @@ def cut(text: str) -> list[str]:
             if node is None:
                 break
             end += 1
-            if _IS_WORD in node and border[end]:
+            if is_word in node and end in borders:
                 ends.append(end)
         return ends
 
     words: list[str] = []
     settled = 0
-    while settled < length:
+    while settled < len(text):
         ends = word_ends(settled)
         if len(ends) > 1:
             way = _fewest_words(settled, ends, word_ends)
         elif ends:
             way = ends
         else:
-            way = [_end_of_unknown(text, settled, border, word_ends)]
+            way = [_end_of_unknown(text, settled, borders, word_ends)]
         for end in way:
             words.append(text[settled:end])
             settled = end
@@ -112,12 +109,12 @@ def _fewest_words(start: int, ends: list[int], word_ends) -> list[int]:
     return way[::-1]
 
 
-def _end_of_unknown(text: str, start: int, border: bytearray, word_ends) -> int:
+def _end_of_unknown(text: str, start: int, borders: set[int], word_ends) -> int:
     """Where a word ends that is not in the dictionary."""
     if foreign := newmm._PAT_NONTHAI.match(text, start):
         return foreign.end()
     for place in range(start + 1, len(text)):
-        if border[place] and (
+        if place in borders and (
             newmm._PAT_NONTHAI.match(text, place)
             or any(
                 not newmm._PAT_THAI_TWOCHARS.match(text[place:end])

@@ -42,13 +42,11 @@ class TextToWords:
             line = line.replace("Σ", "σ").lower()
         return line
 
-    def segments(self, line: str, lang: str) -> list[str]:
-        """Pieces of a prepared line that can be split into words each on its own."""
-        return self._segmenter(lang).segments(line)
-
-    def raw_words(self, segments: Sequence[str], lang: str) -> list[list[str]]:
-        """The words of each piece, as they stand in the text."""
-        return self._segmenter(lang).words(segments)
+    def segmenter(self, lang: str) -> Segmenter:
+        """What splits prepared lines of a language into words."""
+        if self.bypass_tokenizer:
+            return Blanks()
+        return _segmenter(lang, self.kytea_model, self.mode == "paddlenlp")
 
     def clean(self, words: Sequence[str]) -> list[str]:
         """Each word as BPE sees it: lower-cased, without accents, if so set."""
@@ -62,20 +60,13 @@ class TextToWords:
 
     def __call__(self, lines: Sequence[str], lang: str) -> Iterator[str]:
         """All words of some lines, cleaned."""
-        segments = [
-            segment
-            for line in lines
-            for segment in self.segments(self.prepared(line), lang)
-        ]
-        words = list(chain.from_iterable(self.raw_words(segments, lang)))
+        segmenter = self.segmenter(lang)
+        prepared = map(self.prepared, lines)
+        segments = list(chain.from_iterable(map(segmenter.segments, prepared)))
+        words = list(chain.from_iterable(segmenter.words(segments)))
         for word in self.clean(words):
             # Thai has blanks as words and in words.
             yield from filter(None, word.split(" "))
 
-    def _segmenter(self, lang: str) -> Segmenter:
-        if self.bypass_tokenizer:
-            return Blanks()
-        return _segmenter_of(lang, self.kytea_model, self.mode == "paddlenlp")
 
-
-_segmenter_of = functools.cache(segmenter)
+_segmenter = functools.cache(segmenter)

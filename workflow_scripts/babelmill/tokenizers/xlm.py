@@ -9,6 +9,7 @@ import numpy as np
 
 from babelmill.tokenizers.base import Tokenizer
 from babelmill.tokenizers.bpe import END_OF_WORD, BytePairEncoding, Merge
+from babelmill.tokenizers.segmentation import Segmenter
 from babelmill.tokenizers.words import TextToWords
 
 BOS, EOS, PAD, UNK = "<s>", "</s>", "<pad>", "<unk>"
@@ -71,12 +72,13 @@ class XLMTokenizer(Tokenizer):
         self._ids_of_segment: dict[str, dict[str, Ids]] = {}
 
     def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
+        segmenter = self.text_to_words.segmenter(lang)
+        ids_of = self._ids_of_segment.setdefault(lang, {})
         rest = iter(lines)
         encoded: list[np.ndarray] = []
         while block := list(islice(rest, _LINES_AT_ONCE)):
-            segments = [self._segments(line, lang) for line in block]
-            ids_of = self._ids_of_segment.setdefault(lang, {})
-            self._learn_segments(set(chain.from_iterable(segments)), ids_of, lang)
+            segments = [self._segments(line, segmenter) for line in block]
+            self._learn_segments(set(chain.from_iterable(segments)), ids_of, segmenter)
             encoded += [
                 np.frombuffer(bytearray().join(map(ids_of.get, line)), np.int32)
                 for line in segments
@@ -85,12 +87,13 @@ class XLMTokenizer(Tokenizer):
 
     def tokenize(self, line: str, lang: str) -> list[str]:
         """The pieces of a line, those outside the vocabulary as they are."""
+        segmenter = self.text_to_words.segmenter(lang)
         pieces = []
-        for segment in self._segments(line, lang):
+        for segment in self._segments(line, segmenter):
             if segment in SPECIALS and self.mode != "facebook":
                 pieces.append(segment)
                 continue
-            (words,) = self.text_to_words.raw_words([segment], lang)
+            (words,) = segmenter.words([segment])
             for word in self.text_to_words.clean(words):
                 pieces += self._pieces(word)
         return pieces
@@ -109,18 +112,18 @@ class XLMTokenizer(Tokenizer):
         pieces = (piece for piece in self.tokens(ids) if piece not in SPECIALS)
         return "".join(pieces).replace(END_OF_WORD, " ").strip()
 
-    def _segments(self, line: str, lang: str) -> list[str]:
+    def _segments(self, line: str, segmenter: Segmenter) -> list[str]:
         line = self.text_to_words.prepared(line)
         if self.mode == "facebook" or "<" not in line:
-            return self.text_to_words.segments(line, lang)
+            return segmenter.segments(line)
         parts = _SPECIAL.split(line)
-        segments = self.text_to_words.segments(parts[0], lang)
+        segments = segmenter.segments(parts[0])
         for special, text in zip(parts[1::2], parts[2::2], strict=True):
-            segments += special, *self.text_to_words.segments(text, lang)
+            segments += special, *segmenter.segments(text)
         return segments
 
     def _learn_segments(
-        self, segments: set[str], ids_of: dict[str, Ids], lang: str
+        self, segments: set[str], ids_of: dict[str, Ids], segmenter: Segmenter
     ) -> None:
         """Add segments to the ids of segments."""
         if len(ids_of) > _REMEMBERED:
@@ -128,7 +131,7 @@ class XLMTokenizer(Tokenizer):
         if self.mode != "facebook":
             ids_of.update((name, _packed([self._id_of[name]])) for name in SPECIALS)
         new = [segment for segment in segments if segment not in ids_of]
-        words = self.text_to_words.raw_words(new, lang)
+        words = segmenter.words(new)
         self._learn_words(set(chain.from_iterable(words)))
         ids = self._ids_of_word.__getitem__
         for segment, its_words in zip(new, words, strict=True):
