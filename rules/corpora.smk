@@ -13,6 +13,7 @@ rule make_demo:
     output:
         monolingual=expand("results/demo/monolingual/{lang}.txt", lang=demo_langs),
         parallel=expand("results/demo/parallel/{lang}.txt", lang=demo_langs),
+        phrasebook=expand("results/demo/phrasebook/{lang}.txt", lang=demo_langs),
         train="results/demo/nli/train.en.tsv",
         dev=expand("results/demo/nli/dev.{lang}.tsv", lang=demo_langs),
         test=expand("results/demo/nli/test.{lang}.tsv", lang=demo_langs),
@@ -33,6 +34,7 @@ rule make_demo:
         " --lexicons {params.lexicons} --languages {params.languages}"
         " --documents {params.sizes[documents]}"
         " --parallel_lines {params.sizes[parallel_lines]}"
+        " --phrasebook_rounds {params.sizes[phrasebook_rounds]}"
         " --train_pairs {params.sizes[train_pairs]}"
         " --eval_pairs {params.sizes[eval_pairs]} &> {log}"
 

@@ -133,6 +133,20 @@ def test_labels_are_balanced_in_all_and_within_each_kind(split, count):
     assert max(numbers) - min(numbers) <= 1
 
 
+def test_phrasebook_says_what_the_sentences_say(lexicons):
+    assert lexicons["en"].phrases()[:2] == ["the teacher", "the farmer"]
+    for language, phrase in {
+        "de": "spielt Gitarre",
+        "hi": "गिटार बजाता है",
+        "tr": "gitar çalıyor",
+        "zh": "弹吉他",
+    }.items():
+        assert phrase in lexicons[language].phrases()
+    assert len({len(lexicon.phrases()) for lexicon in lexicons.values()}) == 1
+    order = demo.phrasebook_order(stream(1), phrases=42, rounds=3)
+    assert sorted(order) == sorted([*range(42)] * 3)
+
+
 def test_splits_share_no_person(pairs):
     persons = {
         split: {pair.premise.fact.person for pair in made}

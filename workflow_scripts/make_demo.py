@@ -6,6 +6,7 @@ writes, in UTF-8 and with a sentence or a pair in each line,
 
     demo/monolingual/{lang}.txt   documents, other ones in each language
     demo/parallel/{lang}.txt      the same documents in all languages, line by line
+    demo/phrasebook/{lang}.txt    phrases, again and again, in all languages alike
     demo/nli/train.en.tsv         premise, hypothesis, label; English only
     demo/nli/dev.{lang}.tsv       the same pairs in all languages, line by line
     demo/nli/test.{lang}.tsv
@@ -25,6 +26,7 @@ from babelmill.demo import (
     documents,
     nli_pairs,
     parallel_documents,
+    phrasebook_order,
     read_lexicons,
 )
 from babelmill.files import write_text
@@ -48,6 +50,11 @@ def main() -> None:
     parallel = parallel_documents(
         stream(seed, "demo", "parallel"), options.parallel_lines
     )
+    order = phrasebook_order(
+        stream(seed, "demo", "phrasebook"),
+        len(english.phrases()),
+        options.phrasebook_rounds,
+    )
     write_text(folder / "nli" / "train.en.tsv", _table(english, train))
     for language, lexicon in lexicons.items():
         for split, pairs in evaluation.items():
@@ -55,6 +62,9 @@ def main() -> None:
             write_text(path, _table(lexicon, pairs))
         path = folder / "parallel" / f"{language}.txt"
         write_text(path, _text(lexicon, parallel))
+        phrases = lexicon.phrases()
+        path = folder / "phrasebook" / f"{language}.txt"
+        write_text(path, "".join(f"{phrases[number]}\n" for number in order))
         own = documents(stream(seed, "demo", "monolingual", language))
         path = folder / "monolingual" / f"{language}.txt"
         write_text(path, _text(lexicon, islice(own, options.documents)))
@@ -87,6 +97,7 @@ def _options() -> argparse.Namespace:
     add(
         "--parallel_lines", type=_count, default=3000, help="sentences in all languages"
     )
+    add("--phrasebook_rounds", type=_count, default=60, help="occurrences of a phrase")
     add("--train_pairs", type=_count, default=6000, help="a multiple of 3")
     add("--eval_pairs", type=_count, default=450, help="of dev, and as many of test")
     add("--languages", nargs="+", metavar="LANG", help="default: all lexicons")

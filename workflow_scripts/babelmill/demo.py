@@ -99,6 +99,7 @@ class Frame:
     SLOTS = frozenset({"person", "verb", "object", "place", "time"})
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self._pieces = [
             (piece, frozenset(re.findall(r"{(\w*)}", piece)))
             for piece in re.split(r"\[(.*?)\]", text)
@@ -152,6 +153,26 @@ class Lexicon:
         # Frames that differ only in a part that dropped out count once.
         texts = list(dict.fromkeys(frame.fill(phrases) for frame in fitting))
         return self._capitalize(texts[sentence.variant % len(texts)])
+
+    def phrases(self) -> list[str]:
+        """All phrases, each alone, in the order of their ids."""
+        text = self.frames[0].text
+        between = " " if " " in text else ""
+        object_last = text.index("{verb}") < text.index("{object}")
+        spoken = (
+            between.join(filter(None, phrase if object_last else phrase[::-1]))
+            for phrase in (
+                *(self.actions[action] for action in ACTIONS),
+                *(self.activities[activity] for activity in ACTIVITIES),
+            )
+        )
+        return [
+            *(self.persons[person] for person in PERSONS),
+            *spoken,
+            *(self.places[place] for place in PLACES),
+            *(self.settings[setting] for setting in SETTINGS),
+            *(self.times[time] for time in TIMES),
+        ]
 
     def _capitalize(self, text: str) -> str:
         first = "İ" if self.language == "tr" and text[0] == "i" else text[0].upper()
@@ -335,6 +356,11 @@ def parallel_documents(rng: np.random.Generator, lines: int) -> list[list[Senten
         chosen.append(document[:lines])
         lines -= len(document)
     return chosen
+
+
+def phrasebook_order(rng: np.random.Generator, phrases: int, rounds: int) -> list[int]:
+    """The numbers of all phrases, shuffled anew in each round."""
+    return [int(number) for _ in range(rounds) for number in rng.permutation(phrases)]
 
 
 def held_out(action: str, place: str) -> bool:

@@ -37,8 +37,7 @@ class Plan:
         """The raw text of one language: a file or folder."""
         entry = self._corpus(corpus)
         if "source" in entry:
-            kind = "parallel" if entry["aligned"] else "monolingual"
-            return f"results/demo/{kind}/{lang}.txt"
+            return f"results/{entry['source']}/{lang}.txt"
         if "dataset" in entry:
             member = self._fill(entry["member"], lang)
             return f"results/datasets/{entry['dataset']}/{member}"
@@ -101,9 +100,16 @@ class Plan:
         return [word for flag, path in files for word in (f"--{flag}", path)]
 
     def tokenizer_flags(self, tokenizer: str) -> list[str]:
-        """Flags of learned and given tokenizers, and the size of learned ones."""
+        """Flags of learned and given tokenizers, and the size of learned ones.
+
+        A given folder says itself how it cuts text.
+        """
         entry = self.config["tokenizers"][tokenizer]
         flags = ["--type", entry["type"]]
+        if "folder" in entry:
+            return flags
+        if "max_vocab" in entry:
+            flags += ["--max_vocab", str(entry["max_vocab"])]
         if entry["type"] == "xlm":
             lowers = entry["do_lowercase_and_remove_accent"]
             flags += ["--mode", entry["mode"]]
