@@ -330,7 +330,7 @@ def test_pretraining_text_has_every_word_of_the_task(lexicons):
 def test_files_of_the_script(folder):
     names = {
         f"{kind}/{lang}.txt"
-        for kind in ("monolingual", "parallel")
+        for kind in ("monolingual", "parallel", "phrasebook")
         for lang in LANGUAGES
     }
     names |= {
@@ -391,7 +391,7 @@ def test_same_arguments_same_bytes(folder, tmp_path):
     assert all(other[name] != data for name, data in expected.items())
     # A language's files do not depend on which other languages are asked for.
     few = contents(tmp_path / "some")
-    assert len(few) == 2 * 4 + 1
+    assert len(few) == 2 * 5 + 1
     assert few.items() <= expected.items()
 
 

@@ -1,4 +1,4 @@
-"""One shard of XLM examples: which rows it holds, masked and mixed."""
+"""One shard of examples, BERT's or XLM's: which rows it holds, masked and mixed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,15 +8,17 @@ import numpy as np
 from babelmill.errors import UserError
 from babelmill.randomness import stream
 from babelmill.shards.documents import TokenizedDocuments
-from babelmill.shards.layout import Rows
+from babelmill.shards.layout import Rows, take
 from babelmill.shards.masking import choose_positions, mask_tokens
 from babelmill.shards.sampling import Source, interleave, language_shares
+from babelmill.shards.sentence_pairs import draw_pairs, pair_rows
 from babelmill.shards.split import VALIDATION, shard_of_documents
 from babelmill.shards.streams import count_rows, stream_rows
 from babelmill.shards.translation_pairs import translation_rows, usable_lines
 from babelmill.tokenizers import Tokenizer
 
-STREAM, PAIRS = "mlm", "tlm"
+# Objectives: XLM's streams and translation pairs, BERT's sentence pairs.
+STREAM, PAIRS, NEXT_SENTENCE = "mlm", "tlm", "mlm_nsp"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class ShardSettings:
     objectives: dict[str, float]
     lg_sampling_factor: float
     word_sampling_alpha: float
+    short_seq_prob: float
     validation_fraction: float
     validation_rows: int
     shards: int
@@ -46,18 +49,27 @@ class Text:
 
     def documents_in(self, settings: ShardSettings, shard: int) -> np.ndarray:
         """Numbers of the documents of one shard, in the order of the text."""
-        of_document = shard_of_documents(
+        return np.flatnonzero(self._shards(settings) == shard)
+
+    def neighbors(self, settings: ShardSettings, shard: int) -> np.ndarray:
+        """Documents on the same side of the validation split as one shard."""
+        held_out = self._shards(settings) == VALIDATION
+        return np.flatnonzero(held_out == (shard == VALIDATION))
+
+    def _shards(self, settings: ShardSettings) -> np.ndarray:
+        return shard_of_documents(
             self.sides[0].document_keys,
             settings.shards,
             settings.validation_fraction,
             settings.random_seed,
         )
-        return np.flatnonzero(of_document == shard)
 
     def size(self, settings: ShardSettings) -> int:
         """Rows of the whole text: what the shares of languages are computed from."""
         if self.objective == PAIRS:
             return len(self.sides[0].sentence_ends)
+        if self.objective == NEXT_SENTENCE:
+            return len(self.sides[0].ids)
         everything = np.arange(len(self.sides[0]))
         return count_rows(self.sides[0], everything, settings.max_seq_length)
 
@@ -102,7 +114,8 @@ def training_rows(
     ):
         rng = stream(settings.random_seed, "rows", number, shard, dupe)
         documents = rng.permutation(text.documents_in(settings, shard))
-        blocks, rows = _unmasked(text, documents, tokenizer, settings, rng)
+        others = text.neighbors(settings, shard)
+        blocks, rows = _unmasked(text, documents, others, tokenizer, settings, rng)
         sources.append(Source(blocks, rows, multiplier, rng.random()))
     yield from _finished(sources, texts, tokenizer, settings, f"{shard} {dupe}")
 
@@ -115,7 +128,7 @@ def validation_rows(
     for number, text in enumerate(texts):
         rng = stream(settings.random_seed, "validation rows", number)
         documents = text.documents_in(settings, VALIDATION)
-        blocks, rows = _unmasked(text, documents, tokenizer, settings, rng)
+        blocks, rows = _unmasked(text, documents, documents, tokenizer, settings, rng)
         share = min(1.0, settings.validation_rows / max(rows, 1))
         sources.append(Source(blocks, rows, share, 0.5))
     yield from _finished(sources, texts, tokenizer, settings, "validation")
@@ -124,14 +137,19 @@ def validation_rows(
 def _unmasked(
     text: Text,
     documents: np.ndarray,
+    others: np.ndarray,
     tokenizer: Tokenizer,
     settings: ShardSettings,
     rng: np.random.Generator,
 ) -> tuple[Iterator[Rows], int]:
     length = settings.max_seq_length
-    lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
     if not len(documents):
         return iter(()), 0
+    if text.objective == NEXT_SENTENCE:
+        (side,), short = text.sides, settings.short_seq_prob
+        pairs = draw_pairs(side, documents, others, length, short, rng)
+        return pair_rows(side.ids, pairs, tokenizer, length, rng), len(pairs)
+    lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
     if text.objective == PAIRS:
         lines = usable_lines(*text.sides, documents)
         lines = rng.permutation(lines)
@@ -168,12 +186,14 @@ def _finished(
         masked, labels = mask_tokens(
             ids, positions, counts, tokenizer.mask_id, random_words, rng
         )
-        yield {
+        finished = {
             **rows,
             "input_ids": masked,
             "masked_lm_positions": positions,
             "masked_lm_ids": labels,
         }
+        # The last row of a stream may hold special tokens alone.
+        yield take(finished, np.flatnonzero(counts))
 
 
 def _word_weights(texts: list[Text], alpha: float) -> np.ndarray | None:

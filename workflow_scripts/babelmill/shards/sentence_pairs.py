@@ -8,8 +8,10 @@ A pair is two ranges of the documents' ids, so that no token is touched before t
 of a whole block are filled at once.
 """
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 
@@ -23,114 +25,132 @@ _PAIRS_PER_BLOCK = 8192
 _SPECIAL_TOKENS = 3
 _TRIES = 10
 
-# first token and length of both parts, and whether the second is random
-Pair = tuple[int, int, int, int, bool]
+# First token and length of both parts, and whether the second one is random.
+_Pair = tuple[int, int, int, int, bool]
 
 
-def sentence_pair_rows(
+def draw_pairs(
     documents: TokenizedDocuments,
     order: np.ndarray,
     others: np.ndarray,
-    tokenizer: Tokenizer,
     length: int,
     short_seq_prob: float,
     rng: np.random.Generator,
-) -> Iterator[Rows]:
-    """Yield blocks of unmasked rows ``[CLS] A [SEP] B [SEP]``.
+) -> np.ndarray:
+    """Draw the pairs of some documents, in random order.
 
     Args:
         order: numbers of the documents to make pairs of.
         others: numbers of the documents that random second parts are drawn from.
+        length: tokens of a row, special tokens included.
         short_seq_prob: share of documents whose pairs aim at a random shorter length.
+
+    Returns:
+        (pairs, 5) int64: first token and length of the first and of the second part
+        in the documents' ids, before truncation, and whether the second is random.
 
     Raises:
         UserError: there is no other document to draw from.
     """
-    if len(np.unique(documents.document_keys[others])) < 2:
+    if len(np.unique(documents.document_keys[others][:1000])) < 2:
         raise UserError(
             f"{documents.path}: next-sentence pairs need two documents or more: part"
             " documents by blank lines, or set lines_per_document"
         )
-    pairs: list[Pair] = []
+    chance = Random(int(rng.integers(2**63)))
+    candidates = _Candidates(documents, others, chance)
     room = length - _SPECIAL_TOKENS
+    table = array("q")
     for number in order.tolist():
         target = room
-        if rng.random() < short_seq_prob:
-            target = int(rng.integers(2, room + 1))
-        pairs += _pairs_of(documents, number, others, target, rng)
-        while len(pairs) >= _PAIRS_PER_BLOCK:
-            block, pairs = pairs[:_PAIRS_PER_BLOCK], pairs[_PAIRS_PER_BLOCK:]
-            yield _rows(documents.ids, block, tokenizer, length, rng)
-    if pairs:
-        yield _rows(documents.ids, pairs, tokenizer, length, rng)
+        if chance.random() < short_seq_prob:
+            target = 2 + int(chance.random() * (room - 1))
+        for pair in _pairs_of(candidates, number, target, chance):
+            table.extend(pair)
+    pairs = np.frombuffer(table, np.int64).reshape(-1, 5)
+    return pairs[rng.permutation(len(pairs))]
+
+
+class _Candidates:
+    """The documents that random second parts are drawn from."""
+
+    def __init__(self, documents: TokenizedDocuments, others: np.ndarray, chance):
+        self._documents = documents
+        self._others = others
+        self._chance = chance.random
+
+    def bounds(self, number: int) -> list[int]:
+        """Where the sentences of a document begin and end in the ids."""
+        start, stop = self._documents.sentence_range(number)
+        ends = self._documents.sentence_ends
+        first = int(ends[start - 1]) if start else 0
+        return [first, *ends[start:stop].tolist()]
+
+    def draw(self, number: int, wanted: int) -> tuple[int, int] | None:
+        """Sentences of another document, about ``wanted`` tokens of them.
+
+        None where every draw is a copy of document ``number``.
+        """
+        keys = self._documents.document_keys
+        for _ in range(_TRIES):
+            other = int(self._others[int(self._chance() * len(self._others))])
+            if keys[other] != keys[number]:
+                bounds = self.bounds(other)
+                last = len(bounds) - 1
+                start = int(self._chance() * last)
+                end = bisect_left(bounds, bounds[start] + wanted, start + 1, last)
+                return bounds[start], bounds[end] - bounds[start]
+        return None
 
 
 def _pairs_of(
-    documents: TokenizedDocuments,
-    number: int,
-    others: np.ndarray,
-    target: int,
-    rng: np.random.Generator,
-) -> Iterator[Pair]:
-    bounds = _sentence_bounds(documents, number)
+    candidates: _Candidates, number: int, target: int, chance: Random
+) -> Iterator[_Pair]:
+    bounds = candidates.bounds(number)
     sentence, sentences = 0, len(bounds) - 1
     while sentence < sentences:
         # As many sentences as reach the target length, or all that are left.
-        end = bisect_left(bounds, bounds[sentence] + target, sentence + 1, sentences)
+        begin = bounds[sentence]
+        end = bisect_left(bounds, begin + target, sentence + 1, sentences)
         cut = sentence + 1
         if end - sentence >= 2:
-            cut = int(rng.integers(sentence + 1, end))
-        first = (bounds[sentence], bounds[cut] - bounds[sentence])
+            cut += int(chance.random() * (end - sentence - 1))
+        size = bounds[cut] - begin
         second = None
-        if end - sentence == 1 or rng.random() < 0.5:
-            wanted = target - first[1]
-            second = _random_second(documents, number, others, wanted, rng)
+        if end - sentence == 1 or chance.random() < 0.5:
+            second = candidates.draw(number, target - size)
         if second is not None:
-            yield (*first, *second, True)
+            yield begin, size, *second, True
             sentence = cut
             continue
         if end > cut:
-            yield (*first, bounds[cut], bounds[end] - bounds[cut], False)
+            yield begin, size, bounds[cut], bounds[end] - bounds[cut], False
         sentence = end
 
 
-def _sentence_bounds(documents: TokenizedDocuments, number: int) -> list[int]:
-    start, stop = documents.sentence_range(number)
-    first = int(documents.sentence_ends[start - 1]) if start else 0
-    return [first, *documents.sentence_ends[start:stop].tolist()]
-
-
-def _random_second(
-    documents: TokenizedDocuments,
-    number: int,
-    others: np.ndarray,
-    wanted: int,
+def pair_rows(
+    ids: np.ndarray,
+    pairs: np.ndarray,
+    tokenizer: Tokenizer,
+    length: int,
     rng: np.random.Generator,
-) -> tuple[int, int] | None:
-    key = documents.document_keys[number]
-    for _ in range(_TRIES):
-        other = int(others[rng.integers(len(others))])
-        if documents.document_keys[other] != key:
-            bounds = _sentence_bounds(documents, other)
-            start = int(rng.integers(len(bounds) - 1))
-            last = len(bounds) - 1
-            end = bisect_left(bounds, bounds[start] + wanted, start + 1, last)
-            return bounds[start], bounds[end] - bounds[start]
-    return None
+) -> Iterator[Rows]:
+    """Yield blocks of unmasked rows ``[CLS] A [SEP] B [SEP]``, one a pair."""
+    for start in range(0, len(pairs), _PAIRS_PER_BLOCK):
+        block = pairs[start : start + _PAIRS_PER_BLOCK]
+        yield _rows(ids, block, tokenizer, length, rng)
 
 
 def _rows(
     ids: np.ndarray,
-    pairs: list[Pair],
+    pairs: np.ndarray,
     tokenizer: Tokenizer,
     length: int,
     rng: np.random.Generator,
 ) -> Rows:
-    table = np.asarray(pairs, np.int64)
-    starts, sizes = table[:, [0, 2]], table[:, [1, 3]]
-    room = length - _SPECIAL_TOKENS
-    kept = np.stack(fitting_lengths(*sizes.T, room), axis=1)
-    # Tokens leave at random from the front or the back, against a bias (A.2's code).
+    starts, sizes = pairs[:, [0, 2]], pairs[:, [1, 3]]
+    kept = np.stack(fitting_lengths(*sizes.T, length - _SPECIAL_TOKENS), axis=1)
+    # Tokens leave at random from the front or the back, against a bias.
     starts = starts + rng.binomial(sizes - kept, 0.5)
     (a, b), (a_size, b_size) = starts.T[:, :, None], kept.T[:, :, None]
     place = np.arange(length)
@@ -138,13 +158,12 @@ def _rows(
     in_b = (place >= a_size + 2) & (place < a_size + 2 + b_size)
     source = np.where(in_a, a + place - 1, np.where(in_b, b + place - a_size - 2, 0))
     end = a_size + b_size + 2
-    separators = (place == a_size + 1) | (place == end)
     input_ids = np.where(in_a | in_b, ids[source], tokenizer.pad_id).astype(np.int32)
     input_ids[:, 0] = tokenizer.cls_id
-    input_ids[separators] = tokenizer.sep_id
+    input_ids[(place == a_size + 1) | (place == end)] = tokenizer.sep_id
     return {
         "input_ids": input_ids,
         "input_mask": (place <= end).astype(np.int8),
         "segment_ids": ((place >= a_size + 2) & (place <= end)).astype(np.int8),
-        "next_sentence_labels": table[:, 4].astype(np.int8),
+        "next_sentence_labels": pairs[:, 4].astype(np.int8),
     }

@@ -1,0 +1,207 @@
+"""BERT's sentence pairs: right labels, right halves, right shares."""
+
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pytest
+
+from babelmill.errors import UserError
+from babelmill.randomness import stream
+from babelmill.shards.build import ShardSettings, Text, training_rows, validation_rows
+from babelmill.shards.documents import TokenizedDocuments, write_documents
+from babelmill.shards.layout import BERT_FIELDS, DTYPES, concatenate, write_shard
+from babelmill.shards.sentence_pairs import draw_pairs, pair_rows
+
+LENGTH = 32
+CLS, SEP, PAD, MASK = 101, 102, 0, 103
+TOKENIZER = SimpleNamespace(
+    vocab_size=60_000,
+    cls_id=CLS,
+    sep_id=SEP,
+    pad_id=PAD,
+    mask_id=MASK,
+    special_ids=np.arange(200),
+)
+# Token ids say where they are from: 200 + 100 * document + sentence.
+DOCUMENTS = 500
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    rng = stream(1, "documents")
+    content = [
+        [
+            np.full(rng.integers(1, 12), 200 + 100 * number + sentence, np.int32)
+            for sentence in range(rng.integers(1, 20))
+        ]
+        for number in range(DOCUMENTS)
+    ]
+    path = tmp_path_factory.mktemp("text") / "en.h5"
+    write_documents(path, content, TOKENIZER.vocab_size, False, {})
+    return TokenizedDocuments(path)
+
+
+def rows_of(text, short_seq_prob=0.1, order=None):
+    everything = np.arange(DOCUMENTS)
+    order = everything if order is None else order
+    rng = stream(2, "rows")
+    pairs = draw_pairs(text, order, everything, LENGTH, short_seq_prob, rng)
+    return concatenate(list(pair_rows(text.ids, pairs, TOKENIZER, LENGTH, rng)))
+
+
+def halves(rows, row):
+    ids = rows["input_ids"][row][rows["input_mask"][row] == 1].tolist()
+    assert ids[0] == CLS and ids[-1] == SEP
+    at = ids.index(SEP)
+    segments = rows["segment_ids"][row]
+    assert segments[: at + 1].sum() == 0
+    assert segments[at + 1 : len(ids)].all() and not segments[len(ids) :].any()
+    assert not rows["input_ids"][row][len(ids) :].any()
+    return ids[1:at], ids[at + 1 : -1]
+
+
+def document_of(ids):
+    (number,) = {(token - 200) // 100 for token in ids}
+    return number
+
+
+def test_labels_say_whether_the_second_part_follows(text):
+    rows = rows_of(text)
+    for row, label in enumerate(rows["next_sentence_labels"]):
+        first, second = halves(rows, row)
+        assert first and second
+        same = document_of(first) == document_of(second)
+        assert same == (label == 0)
+        if same:
+            # The next sentence, or a later one where both halves lost tokens.
+            assert min(second) > max(first)
+            assert min(second) - max(first) == 1 or len(first) + len(second) == 29
+
+
+def test_sentences_in_a_half_follow_each_other(text):
+    rows = rows_of(text)
+    for row in range(0, len(rows["input_ids"]), 7):
+        for half in halves(rows, row):
+            steps = set(np.diff(half).tolist())
+            assert steps <= {0, 1}
+
+
+def test_no_sentence_is_lost_or_used_twice_as_first_or_following_part(text):
+    """Before truncation the parts that are not random tile every document."""
+    everything = np.arange(DOCUMENTS)
+    pairs = draw_pairs(text, everything, everything, LENGTH, 0.1, stream(3, "x"))
+    covered = np.zeros(len(text.ids), int)
+    for first, size, second, other, random in pairs.tolist():
+        covered[first : first + size] += 1
+        if not random:
+            covered[second : second + other] += 1
+    assert (covered == 1).all()
+
+
+def test_about_half_of_the_pairs_are_random(text):
+    rows = rows_of(text, short_seq_prob=0.0)
+    share = rows["next_sentence_labels"].mean()
+    # Half of the chunks of two sentences or more, and all of one sentence.
+    assert 0.5 < share < 0.65
+
+
+def test_short_rows_come_from_the_asked_share_of_documents(text):
+    full = rows_of(text, short_seq_prob=0.0)["input_mask"].sum(1)
+    short = rows_of(text, short_seq_prob=1.0)["input_mask"].sum(1)
+    # A target is uniform in 2 .. 29, against 29.
+    assert full.mean() > 27
+    assert short.mean() < 22
+
+
+def test_copies_of_a_document_are_no_random_second_part(tmp_path):
+    content = [[np.full(5, 300), np.full(5, 301)]] * 8 + [[np.full(5, 900)] * 2]
+    write_documents(tmp_path / "x.h5", content, 1000, False, {})
+    text = TokenizedDocuments(tmp_path / "x.h5")
+    everything = np.arange(9)
+    pairs = draw_pairs(text, everything, everything, 24, 0.0, stream(1, "x"))
+    for first, _, second, _, random in pairs.tolist():
+        if random:
+            assert (text.ids[first] == 900) != (text.ids[second] == 900)
+
+
+def test_one_document_alone_is_refused(tmp_path):
+    write_documents(tmp_path / "x.h5", [[np.full(5, 300)] * 4], 1000, False, {})
+    text = TokenizedDocuments(tmp_path / "x.h5")
+    one = np.arange(1)
+    with pytest.raises(UserError, match="two documents or more"):
+        draw_pairs(text, one, one, 24, 0.0, stream(1, "x"))
+
+
+SETTINGS = ShardSettings(
+    max_seq_length=LENGTH,
+    max_predictions_per_seq=5,
+    masked_lm_prob=0.15,
+    objectives={"mlm_nsp": 1.0},
+    lg_sampling_factor=1.0,
+    word_sampling_alpha=0.0,
+    short_seq_prob=0.1,
+    validation_fraction=0.1,
+    validation_rows=10_000,
+    shards=3,
+    random_seed=4,
+)
+
+
+def documents_in(rows):
+    """Numbers of the documents in first halves; masks hide some tokens."""
+    ids = rows["input_ids"][:, 1:12]
+    return set(((ids[ids >= 200] - 200) // 100).tolist())
+
+
+def test_shards_part_the_text_and_validation_leaks_into_none(text):
+    texts = [Text("mlm_nsp", "en", (text,), ("en",))]
+    # No token is masked away from its document.
+    settings = SETTINGS
+    held_out = concatenate(list(validation_rows(texts, TOKENIZER, settings)))
+    first = {i for i in range(3)}
+    shards = [
+        concatenate(list(training_rows(texts, TOKENIZER, settings, s, 0)))
+        for s in first
+    ]
+    own = set(texts[0].documents_in(settings, -1).tolist())
+    assert 30 < len(own) < 70
+    for rows in shards:
+        labels = rows["masked_lm_ids"]
+        seen = set(((labels[labels > 0] - 200) // 100).tolist())
+        assert not seen & own
+    labels = held_out["masked_lm_ids"]
+    assert set(((labels[labels > 0] - 200) // 100).tolist()) <= own
+
+
+def test_dupes_are_masked_and_paired_anew(text):
+    texts = [Text("mlm_nsp", "en", (text,), ("en",))]
+    first, second = (
+        concatenate(list(training_rows(texts, TOKENIZER, SETTINGS, 0, dupe)))
+        for dupe in (0, 1)
+    )
+    size = min(len(first["input_ids"]), len(second["input_ids"]))
+    same = (
+        first["masked_lm_positions"][:size] == second["masked_lm_positions"][:size]
+    ).all(1)
+    assert same.mean() < 0.1
+
+
+def test_a_reader_of_the_peers_accepts_our_shards(text, tmp_path):
+    """What PaddleNLP's PretrainingDataset does: read six whole arrays by name."""
+    texts = [Text("mlm_nsp", "en", (text,), ("en",))]
+    path = tmp_path / "0-of-3.dupe0_training.hdf5"
+    write_shard(path, training_rows(texts, TOKENIZER, SETTINGS, 0, 0))
+    with h5py.File(path, "r") as shard:
+        arrays = {name: np.asarray(shard[name][:]) for name in BERT_FIELDS}
+        assert set(shard) == set(BERT_FIELDS)
+    for name, array in arrays.items():
+        assert array.dtype == DTYPES[name]
+    for row in range(len(arrays["input_ids"])):
+        # It takes the first 0 as the end of the masked positions.
+        positions = arrays["masked_lm_positions"][row]
+        count = int((positions == 0).argmax()) if (positions == 0).any() else 5
+        assert count >= 1 and not positions[count:].any()
+        shown = arrays["input_ids"][row][positions[:count]]
+        labels = arrays["masked_lm_ids"][row][:count]
+        assert ((shown == MASK) | (shown == labels) | (shown >= 200)).all()
