@@ -6,10 +6,10 @@ import sys
 import h5py
 import numpy as np
 import pytest
-from conftest import ROOT
 
 from babelmill.shards.check import faults
-from babelmill.shards.layout import BERT_FIELDS, DTYPES
+from babelmill.shards.layout import DTYPES
+from conftest import ROOT
 
 
 def shard(path, **changes):

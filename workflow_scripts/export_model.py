@@ -29,7 +29,8 @@ def main() -> None:
     runtime.prepare(gpus=0, threads=1)
     from babelmill.inference.export import export_classifier
 
-    trained = {WEIGHTS, "metrics.jsonl", "loss.jsonl", "validation.json"}
+    trained = {WEIGHTS, xlm.TOKEN_COUNTS}
+    trained |= {"metrics.jsonl", "loss.jsonl", "validation.json"}
     with whole_folder(args.output_dir) as partial:
         for path in args.model.iterdir():
             if path.name not in trained:

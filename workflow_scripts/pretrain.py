@@ -19,6 +19,7 @@ from pathlib import Path
 
 from babelmill.files import read_json, whole_folder, write_json, write_text
 from babelmill.models import runtime, xlm
+from babelmill.models.weights import save_weights
 from babelmill.script import run
 from babelmill.tokenizers import load_tokenizer
 from babelmill.training.checkpoints import Checkpoints, json_lines
@@ -41,6 +42,7 @@ def main() -> None:
     args = parser.parse_args()
 
     runtime.prepare(args.gpus, args.threads)
+    from babelmill.pretraining.examples import count_tokens_by_language
     from babelmill.pretraining.trainer import pretrain
 
     tokenizer = load_tokenizer(args.tokenizer)
@@ -50,8 +52,15 @@ def main() -> None:
     model, records = pretrain(
         config, args.settings, args.shards, args.validation, checkpoints
     )
+    counts = count_tokens_by_language(
+        args.validation,
+        len(tokenizer.lang2id),
+        tokenizer.special_ids,
+        tokenizer.vocab_size,
+    )
     with whole_folder(args.output_dir) as partial:
         xlm.save(partial, config, model)
+        save_weights(partial / xlm.TOKEN_COUNTS, {"counts": counts})
         shutil.copytree(args.tokenizer, partial, dirs_exist_ok=True)
         write_text(partial / "loss.jsonl", json_lines(records))
         write_json(partial / "validation.json", records[-1]["validation"])

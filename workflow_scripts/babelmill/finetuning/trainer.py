@@ -43,7 +43,8 @@ def finetune(
     Args:
         encoder: folder of a pretrained model.
         settings: ``seed, num_train_epochs, batch_size, warmup_proportion, dropout,
-            evaluations_per_epoch, save_steps`` and what ``Updates`` wants.
+            evaluations_per_epoch, save_steps, center_languages, freeze_embeddings``
+            and what ``Updates`` wants.
 
     Returns:
         the model with the weights of its best step, its config, and the records of
@@ -57,6 +58,10 @@ def finetune(
     paddle.seed(derived_seed(seed, "head"))
     model = xlm.classification_model(config, len(labels), settings["dropout"])
     xlm.load_pretrained_encoder(model, encoder)
+    if settings["center_languages"]:
+        xlm.center_languages(model, encoder)
+    if settings["freeze_embeddings"]:
+        xlm.freeze_embeddings(model)
     batches = TrainingBatches(train, settings["batch_size"], pad_id, seed)
     steps = batches.per_epoch * settings["num_train_epochs"]
     warmup = int(steps * settings["warmup_proportion"])

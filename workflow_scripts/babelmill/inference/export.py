@@ -25,18 +25,21 @@ def export_classifier(config: dict[str, Any], weights: Path, folder: Path) -> No
             super().__init__()
             self.model = model
 
-        def forward(self, input_ids, lang_ids, input_mask, position_ids):
+        def forward(self, input_ids, input_mask, position_ids, lang_ids=None):
             batch = {
                 "input_ids": input_ids,
-                "lang_ids": lang_ids,
                 "input_mask": input_mask,
                 "position_ids": position_ids,
+                "lang_ids": lang_ids,
             }
             return xlm.classify(self.model, batch)
 
+    # A program may have no input that it does not use.
+    unused = () if config.get("use_lang_emb", True) else ("lang_ids",)
     spec = [
         paddle.static.InputSpec([None, None], _DTYPES.get(name, "int64"), name)
         for name in xlm.INPUTS
+        if name not in unused
     ]
     program = paddle.jit.to_static(Classifier(), input_spec=spec, full_graph=True)
     paddle.jit.save(program, str(folder / PROGRAM))

@@ -17,15 +17,16 @@ from babelmill.models.weights import (
 from babelmill.tokenizers import Tokenizer
 
 CONFIG = "config.json"
+TOKEN_COUNTS = "token_counts.safetensors"
 PREFIX = "xlm."
 HEADS = ("pred_layer.", "classifier.", "sequence_summary.")
 
 # Encoder inputs: fields of a batch -> arguments of PaddleNLP's forward.
 INPUTS = {
     "input_ids": "input_ids",
-    "lang_ids": "langs",
     "input_mask": "attention_mask",
     "position_ids": "position_ids",
+    "lang_ids": "langs",
 }
 
 
@@ -112,6 +113,30 @@ def load_config(folder: Path) -> dict[str, Any]:
 def load_pretrained_encoder(model, folder: Path) -> None:
     """Fill a model's encoder from a pretrained folder of ours or Hugging Face's."""
     load_tensors(model, tensors(model, folder), folder / WEIGHTS, PREFIX, HEADS)
+
+
+def center_languages(model, folder: Path) -> None:
+    """Let each language embedding cancel the mean word embedding of its language.
+
+    Pretraining gives every language a direction of its own, by which its words are told
+    from others when they are predicted. A classifier that has seen one language takes
+    it for a feature; without it, translations lie closer together (Libovicky et al.
+    2020, section 3, who subtract the mean of each language's representations).
+
+    Args:
+        folder: of the pretrained model, with the token counts of each language.
+    """
+    counts = read_weights(folder / TOKEN_COUNTS)[0]["counts"]
+    words = model.xlm.embeddings.weight.numpy()
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    model.xlm.lang_embeddings.weight.set_value((-shares @ words).astype(words.dtype))
+
+
+def freeze_embeddings(model) -> None:
+    """Keep word, position and language embeddings as they are."""
+    for name, parameter in model.named_parameters():
+        if "embeddings" in name:
+            parameter.stop_gradient = True
 
 
 def load(model, folder: Path) -> None:

@@ -71,6 +71,25 @@ class EpochOrder:
         return concatenate(blocks)
 
 
+def count_tokens_by_language(
+    path: Path, languages: int, special_ids: np.ndarray, vocab_size: int
+) -> np.ndarray:
+    """How often each token occurs in each language of a shard, special tokens left out.
+
+    Returns:
+        (languages, vocabulary) float32.
+    """
+    counts = np.zeros((languages, vocab_size), np.float32)
+    with h5py.File(path, "r") as shard:
+        for start in range(0, len(shard["input_ids"]), ROWS_PER_CHUNK):
+            rows = slice(start, start + ROWS_PER_CHUNK)
+            real = shard["input_mask"][rows] > 0
+            langs, ids = shard["lang_ids"][rows][real], shard["input_ids"][rows][real]
+            np.add.at(counts, (langs, ids), 1)
+    counts[:, special_ids] = 0
+    return counts
+
+
 def batches(
     rows: ShardRows, batch_size: int, seed: int, first_batch: int = 0
 ) -> Iterator[Rows]:

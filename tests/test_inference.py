@@ -1,0 +1,86 @@
+"""Exported models label as the models that they were exported from."""
+
+import numpy as np
+import pytest
+
+from babelmill.models import xlm
+from babelmill.models.inputs import Inputs, collate, sorted_batches
+
+CONFIG = {
+    "emb_dim": 16,
+    "n_layers": 2,
+    "n_heads": 2,
+    "vocab_size": 50,
+    "n_langs": 3,
+    "max_position_embeddings": 32,
+    "num_labels": 3,
+    "dropout": 0.1,
+    "attention_dropout": 0.1,
+}
+PAD = 2
+
+
+def inputs(count=17):
+    rng = np.random.default_rng(1)
+    ids = [rng.integers(5, 50, rng.integers(2, 20)) for _ in range(count)]
+    return Inputs(ids, [np.zeros_like(row) for row in ids], lang_id=1)
+
+
+@pytest.mark.parametrize("use_lang_emb", [True, False])
+def test_predictor_agrees_with_the_model_on_any_batch(tmp_path, use_lang_emb):
+    import paddle
+
+    from babelmill.inference.export import export_classifier
+    from babelmill.inference.predictor import Predictor
+
+    config = {**CONFIG, "use_lang_emb": use_lang_emb}
+    model = xlm.classification_model(config, 3, dropout=0.1)
+    xlm.save(tmp_path, config, model)
+    export_classifier(config, tmp_path, tmp_path)
+    model.eval()
+    examples = inputs()
+    expected = np.zeros((len(examples), 3), np.float32)
+    for rows, batch in sorted_batches(examples, 1, PAD):
+        tensors = {name: paddle.to_tensor(value) for name, value in batch.items()}
+        expected[rows] = xlm.classify(model, tensors).numpy()
+    for batch_size in (1, 4, 64):
+        predictor = Predictor(tmp_path, gpus=0, threads=1)
+        logits = predictor.predict(examples, batch_size, PAD)
+        assert np.abs(logits - expected).max() < 1e-5
+
+
+def test_batches_hold_every_input_once_and_are_padded_by_hand():
+    examples = inputs(10)
+    seen = []
+    for rows, batch in sorted_batches(examples, 4, PAD):
+        seen += rows.tolist()
+        for place, row in enumerate(rows):
+            ids = examples.input_ids[row]
+            assert batch["input_ids"][place, : len(ids)].tolist() == ids.tolist()
+            assert (batch["input_ids"][place, len(ids) :] == PAD).all()
+            assert batch["input_mask"][place].sum() == len(ids)
+            assert batch["lang_ids"][place].tolist() == [1] * len(batch["lang_ids"][0])
+    assert sorted(seen) == list(range(10))
+
+
+def test_collate_pads_to_the_longest():
+    batch = collate([np.asarray([5, 6]), np.asarray([7])], [np.zeros(2), np.zeros(1)],
+                    [0, 2], PAD)  # fmt: skip
+    assert batch["input_ids"].tolist() == [[5, 6], [7, PAD]]
+    assert batch["position_ids"].tolist() == [[0, 1], [0, 1]]
+    assert batch["lang_ids"].tolist() == [[0, 0], [2, 2]]
+
+
+def test_centering_cancels_the_mean_word_of_a_language(tmp_path):
+    from babelmill.models.weights import save_weights
+
+    config = {**CONFIG, "n_langs": 2}
+    model = xlm.classification_model(config, 3, dropout=0.0)
+    counts = np.zeros((2, 50), np.float32)
+    counts[0, [10, 11]] = 3, 1
+    save_weights(tmp_path / xlm.TOKEN_COUNTS, {"counts": counts})
+    xlm.center_languages(model, tmp_path)
+    words = model.xlm.embeddings.weight.numpy()
+    langs = model.xlm.lang_embeddings.weight.numpy()
+    assert langs[0] == pytest.approx(-(0.75 * words[10] + 0.25 * words[11]), abs=1e-6)
+    assert not langs[1].any()
