@@ -46,11 +46,13 @@ rule make_xnli_table:
         environment
     params:
         task=table["task"],
+        metric=config["tasks"][table["task"]]["metric"],
         languages=config["languages"],
         published=lambda w, input: [f"--published={path}" for path in input.published],
     shell:
         "python {input.script} --scores {input.scores} --task {params.task}"
-        " --split test {params.published} --languages {params.languages}"
+        " --metric {params.metric} --split test {params.published:q}"
+        " --languages {params.languages}"
         " --csv {output.csv} --md {output.md} --tex {output.tex} &> {log}"
 
 
@@ -71,7 +73,7 @@ rule write_provenance:
     conda:
         environment
     params:
-        config=as_json(config),
+        config=lambda w: as_json(config),
         code=os.path.relpath(workflow.basedir),
     shell:
         "python {input.script} --scores {input.scores} --table {input.table}"

@@ -92,11 +92,30 @@ def test_configs_fit_the_schema_and_each_other(name, tmp_path, monkeypatch):
         (
             lambda c: (
                 c["corpora"].update(
-                    web={"path": "no/{lang}.txt", "aligned": False, "languages": ["xx"]}
+                    web={"path": "no/{lang}.txt", "aligned": False, "languages": ["fr"]}
                 ),
                 c["models"]["demo-mlm"].update(monolingual=["web"]),
             ),
-            "corpora.web: no text for xx: no/xx.txt does not exist",
+            "corpora.web: no text for fr: no/fr.txt does not exist",
+        ),
+        (
+            lambda c: c["tasks"]["demo-nli"].update(metric="f1"),
+            "f1 is for tasks of two labels",
+        ),
+        (
+            lambda c: c["tables"]["xnli"].update(settings=["translate-train-all"]),
+            "the demo has no translated training set",
+        ),
+        (
+            lambda c: c["corpora"]["demo-parallel"].update(languages=["de", "fr"]),
+            "demo-parallel has no pair of languages with pivot en",
+        ),
+        (
+            lambda c: (
+                c["tokenizers"]["demo-bpe"].update(learn_from=["demo-monolingual"]),
+                c["corpora"]["demo-monolingual"].update(languages=["en", "de"]),
+            ),
+            "tokenizer demo-bpe is learned from no text in ar bg el",
         ),
     ],
 )

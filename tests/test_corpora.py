@@ -26,27 +26,43 @@ def prepare(*arguments):
     )
 
 
-@pytest.mark.parametrize(
-    "suffix, pack",
-    [
-        ("", bytes),
-        (".gz", gzip.compress),
-        (".bz2", bz2.compress),
-        (".xz", lzma.compress),
-        (".zst", zstandard.compress),
-    ],
-)
+PACKED = [
+    (".gz", gzip.compress),
+    (".bz2", bz2.compress),
+    (".xz", lzma.compress),
+    (".zst", zstandard.compress),
+]
+
+
+@pytest.mark.parametrize("suffix, pack", [("", bytes), *PACKED])
 def test_packed_files_read_as_plain_ones(tmp_path, suffix, pack):
     path = tmp_path / f"text.txt{suffix}"
     path.write_bytes(pack("\ufeffeins\r\nzwei\n\ndrei".encode()))
     assert list(read_sentences(path)) == ["eins", "zwei", "", "drei"]
 
 
-def test_torn_archive_is_an_error_of_its_own(tmp_path):
-    path = tmp_path / "text.txt.gz"
-    path.write_bytes(gzip.compress(b"a line\n" * 10_000)[:-20])
-    with pytest.raises(UserError, match=r"text\.txt\.gz: cannot be unpacked"):
+@pytest.mark.parametrize("suffix, pack", PACKED)
+def test_torn_archive_is_an_error_of_its_own(tmp_path, suffix, pack):
+    path = tmp_path / f"text.txt{suffix}"
+    lines = "".join(f"line {i * i}\n" for i in range(50_000)).encode()
+    packed = pack(lines)
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(UserError, match=r"text\.txt\.\w+: cannot be unpacked"):
         list(read_sentences(path))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_a_file_that_is_not_packed_is_an_error_for_people(tmp_path, suffix):
+    path = tmp_path / f"text.txt{suffix}"
+    path.write_bytes(b"plain text\n" * 100)
+    with pytest.raises(UserError, match="cannot be unpacked"):
+        list(read_sentences(path))
+
+
+def test_frames_of_zstandard_follow_each_other(tmp_path):
+    path = tmp_path / "text.txt.zst"
+    path.write_bytes(zstandard.compress(b"one\ntw") + zstandard.compress(b"o\nthree"))
+    assert list(read_sentences(path)) == ["one", "two", "three"]
 
 
 def test_bytes_that_are_not_utf8_are_named_by_line_and_offset(tmp_path):

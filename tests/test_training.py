@@ -140,10 +140,19 @@ def test_checkpoints_keep_the_last_two(tmp_path):
     checkpoints = Checkpoints(tmp_path, {"lr": 1})
     for step in (1, 2, 3):
         checkpoints.save(step, arrays(step), {"step": step})
+    checkpoints.close()
     assert len(list(tmp_path.rglob("checkpoint.json"))) == 2
     loaded, values = Checkpoints(tmp_path, {"lr": 1}).load()
     assert values == {"step": 3}
     assert loaded["weights"]["w"].tolist() == [3, 3, 3]
+
+
+def test_a_run_belongs_to_one_process(tmp_path):
+    first = Checkpoints(tmp_path, "run")
+    with pytest.raises(UserError, match="another process trains this"):
+        Checkpoints(tmp_path, "run")
+    first.close()
+    Checkpoints(tmp_path, "run")
 
 
 def test_checkpoints_of_other_settings_are_not_taken(tmp_path):

@@ -55,7 +55,9 @@ def main() -> None:
     train = [labeled(lang, path) for lang, path in args.train]
     dev = {lang: labeled(lang, path) for lang, path in args.dev}
     files = [sha256(path) for _, path in [*args.train, *args.dev]]
-    identity = [sha256(args.encoder / WEIGHTS), args.settings, args.labels, files]
+    langs = [lang for lang, _ in [*args.train, *args.dev]]
+    identity = [sha256(args.encoder / WEIGHTS), args.settings, args.labels, args.metric]
+    identity += [langs, files]
     checkpoints = Checkpoints(args.state, identity)
     model, config, records = finetune(
         args.encoder,

@@ -32,11 +32,11 @@ def main() -> None:
         )
         for score in read_scores(args.scores)
         if (score.task, score.split, score.metric)
-        == (args.task, args.split, "accuracy")
+        == (args.task, args.split, args.metric)
     ]
     if not values:
         raise UserError(
-            f"{args.scores}: no accuracy of task {args.task} on split {args.split}"
+            f"{args.scores}: no {args.metric} of task {args.task} on split {args.split}"
         )
     rows = [entry.row(args.languages, average="avg") for entry in gather_runs(values)]
     if args.published:
@@ -55,6 +55,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--scores", required=True, type=Path)
     parser.add_argument("--task", required=True, help="as the scores name it")
     parser.add_argument("--split", required=True, choices=["dev", "test"])
+    parser.add_argument("--metric", default="accuracy", help="as the scores name it")
     parser.add_argument("--languages", required=True, nargs="+")
     parser.add_argument("--published", type=Path, help="published results")
     parser.add_argument("--csv", required=True, type=Path)

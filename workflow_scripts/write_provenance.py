@@ -9,8 +9,9 @@ workflow, the whole config, and the versions of the libraries that decide result
 """
 
 import argparse
+import contextlib
 import json
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
 
@@ -19,6 +20,7 @@ from babelmill.script import run
 
 LIBRARIES = (
     "paddlepaddle",
+    "paddlepaddle-gpu",
     "paddlenlp",
     "numpy",
     "h5py",
@@ -30,6 +32,15 @@ LIBRARIES = (
     "snakemake",
 )
 SOURCES = ("Snakefile", "rules/*.smk", "workflow_scripts/**/*.py", "schemas/*.yaml")
+
+
+def installed(names: tuple[str, ...]) -> dict[str, str]:
+    """The versions of those packages that are installed."""
+    versions = {}
+    for name in names:
+        with contextlib.suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
 
 
 def main() -> None:
@@ -57,7 +68,7 @@ def main() -> None:
             "code_fingerprint": fingerprint(code),
             "shards": {str(path): read_json(path)["files"] for path in args.manifests},
             "python": python_version(),
-            "libraries": {name: version(name) for name in LIBRARIES},
+            "libraries": installed(LIBRARIES),
         },
     )
 

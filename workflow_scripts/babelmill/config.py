@@ -54,11 +54,71 @@ def _check_model(where: str, model: Config, config: Config) -> None:
         )
 
 
+def _check_task(where: str, name: str, config: Config) -> None:
+    """Refuse a task whose files or languages cannot serve the table."""
+    task = config["tasks"][name]
+    for split in ("train", "dev", "test"):
+        if task.get("format") in ("tsv", "jsonl") and split not in task:
+            raise UserError(f"tasks.{name}: no {split} file")
+    several = {
+        "dev": len(task["select_on"]) > 1,
+        "test": len(config["languages"]) > 1,
+    }
+    for split, needed in several.items():
+        if needed and "{lang}" not in task.get(split, "{lang}"):
+            raise UserError(
+                f'tasks.{name}.{split}: {task[split]} has no "{{lang}}" in it, but is'
+                " asked for in several languages"
+            )
+    if task["metric"] == "f1" and len(task["labels"]) != 2:
+        raise UserError(f"tasks.{name}.metric: f1 is for tasks of two labels")
+    if "source" in task:
+        if "translate-train-all" in config["tables"]["xnli"]["settings"]:
+            raise UserError(
+                f"{where}.settings: the demo has no translated training set"
+            )
+        if unknown := set(task["select_on"]) - set(config["languages"]) - {"en"}:
+            raise UserError(f"tasks.{name}.select_on: no dev set of {min(unknown)}")
+
+
+def _check_languages(where: str, name: str, config: Config) -> None:
+    """Refuse languages of texts or tables that the tokenizer learns nothing of."""
+    model = config["models"][name]
+    tokenizer = config["tokenizers"][model["tokenizer"]]
+    if tokenizer["type"] == "bert":
+        raise UserError(
+            f"models.{name}.tokenizer: {model['tokenizer']} is of type bert, and models"
+            " are XLMs so far"
+        )
+    plan = Plan(config)
+    if "learn_from" not in tokenizer:
+        return
+    known = {lang for lang, _ in plan.texts_to_learn_from(model["tokenizer"])}
+    task = config["tasks"][config["tables"]["xnli"]["task"]]
+    wanted = {"en", *config["languages"], *task["select_on"]}
+    for corpus in [*model["monolingual"], *model["parallel"]]:
+        wanted |= set(plan.languages_of(corpus))
+    if unknown := wanted - known:
+        raise UserError(
+            f"{where}: tokenizer {model['tokenizer']} is learned from no text in"
+            f" {' '.join(sorted(unknown))}, which models.{name} or its table needs"
+        )
+    for corpus in model["parallel"] if "tlm" in model["objectives"] else []:
+        langs = plan.languages_of(corpus)
+        if len(langs) < 2 or model["pivot"] not in (None, *langs):
+            raise UserError(
+                f"models.{name}.parallel: {corpus} has no pair of languages with"
+                f" pivot {model['pivot']}"
+            )
+
+
 def _check_table(where: str, table: Config, config: Config) -> None:
     _known(f"{where}.task", [table["task"]], config["tasks"])
     _known(f"{where}.models", table["models"], config["models"])
+    _check_task(where, table["task"], config)
     longest = config["tasks"][table["task"]]["finetuning"]["max_seq_length"]
     for name in table["models"]:
+        _check_languages(where, name, config)
         positions = config["models"][name]["architecture"]["max_position_embeddings"]
         if longest > positions:
             raise UserError(

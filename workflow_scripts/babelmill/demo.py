@@ -156,7 +156,9 @@ class Lexicon:
 
     def phrases(self) -> list[str]:
         """All phrases, each alone, in the order of their ids."""
-        text = self.frames[0].text
+        text = next(
+            frame.text for frame in self.frames if {"verb", "object"} <= frame.slots
+        )
         between = " " if " " in text else ""
         object_last = text.index("{verb}") < text.index("{object}")
         spoken = (

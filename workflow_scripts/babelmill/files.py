@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -85,12 +86,47 @@ def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
     if suffix == ".xz":
         return lzma.open(path, "rb")
     if suffix == ".zst":
+        return io.BufferedReader(_ZstandardReader(path), _BLOCK)
+    return open(path, "rb", buffering=_BLOCK)
+
+
+class _ZstandardReader(io.RawIOBase):
+    """Bytes of a .zst file; unlike the library's reader, it notices a torn one."""
+
+    def __init__(self, path: str | os.PathLike[str]):
         import zstandard
 
-        packed = open(path, "rb")  # noqa: SIM115
-        reader = zstandard.ZstdDecompressor().stream_reader(packed)
-        return io.BufferedReader(reader, _BLOCK)
-    return open(path, "rb", buffering=_BLOCK)
+        self._packed = open(path, "rb")  # noqa: SIM115
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._error = zstandard.ZstdError
+        self._frame = self._new_frame()
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        while not self._ready:
+            if self._frame.eof and self._frame.unused_data:
+                block = self._frame.unused_data
+            elif not (block := self._packed.read(_BLOCK)):
+                if not self._frame.eof:
+                    raise EOFError("the file ends in the middle of a frame")
+                return 0
+            if self._frame.eof:
+                self._frame = self._new_frame()
+            try:
+                self._ready = self._frame.decompress(block)
+            except self._error as error:
+                raise EOFError(str(error)) from error
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
@@ -119,7 +155,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
                     ) from None
                 offset += len(raw)
                 yield line.removesuffix("\n").removesuffix("\r")
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{path}: cannot be unpacked: {error}") from error
     except OSError as error:
         if error.filename is not None:

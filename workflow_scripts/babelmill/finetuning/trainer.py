@@ -58,7 +58,7 @@ def finetune(
     paddle.seed(derived_seed(seed, "head"))
     model = xlm.classification_model(config, len(labels), settings["dropout"])
     xlm.load_pretrained_encoder(model, encoder)
-    if settings["center_languages"]:
+    if settings["center_languages"] and xlm.has_language_embeddings(config):
         xlm.center_languages(model, encoder)
     if settings["freeze_embeddings"]:
         xlm.freeze_embeddings(model)
@@ -69,16 +69,15 @@ def finetune(
         model, {**settings, "max_steps": steps, "warmup_steps": warmup}, seed
     )
     every = max(1, batches.per_epoch // settings["evaluations_per_epoch"])
-    step, records, best = 0, [], None
+    step, records, window, best = 0, [], [], None
     if saved := checkpoints.load():
         arrays, values = saved
         load_tensors(model, arrays["weights"], Path("checkpoint"))
         updates.restore(arrays["optimizer"])
         best = arrays.get("best")
-        step, records = values["step"], values["records"]
+        step, records, window = (values[k] for k in ("step", "records", "window"))
         print(f"resuming at step {step}")
     shown = bar("fine-tuning", "steps", total=steps, initial=step)
-    window: list[float] = []
     model.train()
     for batch, targets in batches.from_step(step, steps):
         updates.begin(step)
@@ -88,25 +87,26 @@ def finetune(
         step += 1
         shown.update()
         if step % every == 0 or step == steps:
-            values = {
+            scores = {
                 lang: evaluate(model, d, metric, pad_id) for lang, d in dev.items()
             }
             record = {
                 "step": step,
                 "loss": round(float(np.mean(window)), 6),
-                "dev": values,
-                "dev_mean": float(np.mean(list(values.values()))),
+                "dev": scores,
+                "dev_mean": float(np.mean(list(scores.values()))),
             }
             window = []
             if all(record["dev_mean"] > r["dev_mean"] for r in records):
                 best = model_tensors(model)
             records.append(record)
-            shown.set_postfix_str(f"loss {record['loss']:.3f}, {metric} {values}")
+            shown.set_postfix_str(f"loss {record['loss']:.3f}, {metric} {scores}")
         if step % settings["save_steps"] == 0 and step < steps:
             arrays = {"weights": model_tensors(model), "optimizer": updates.state()}
             if best is not None:
                 arrays["best"] = best
-            checkpoints.save(step, arrays, {"step": step, "records": records})
+            values = {"step": step, "records": records, "window": window}
+            checkpoints.save(step, arrays, values)
     shown.close()
     load_tensors(model, best, Path("best step"))
     return model, config, records

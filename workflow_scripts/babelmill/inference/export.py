@@ -35,7 +35,7 @@ def export_classifier(config: dict[str, Any], weights: Path, folder: Path) -> No
             return xlm.classify(self.model, batch)
 
     # A program may have no input that it does not use.
-    unused = () if config.get("use_lang_emb", True) else ("lang_ids",)
+    unused = () if xlm.has_language_embeddings(config) else ("lang_ids",)
     spec = [
         paddle.static.InputSpec([None, None], _DTYPES.get(name, "int64"), name)
         for name in xlm.INPUTS

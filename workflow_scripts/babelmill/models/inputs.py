@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from babelmill.errors import UserError
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
@@ -35,6 +36,11 @@ def encode_texts(
     Too long an input loses tokens from the end of its longer text, one by one, as BERT
     does (``longest_first``).
     """
+    if tokenizer.lang2id and lang not in tokenizer.lang2id:
+        raise UserError(
+            f"the tokenizer does not know the language {lang}; it knows:"
+            f" {' '.join(sorted(tokenizer.lang2id))}"
+        )
     first = tokenizer.encode_lines(texts, lang)
     second = tokenizer.encode_lines(pairs, lang) if pairs else None
     special = len(tokenizer.build_inputs([], [] if pairs else None)[0])

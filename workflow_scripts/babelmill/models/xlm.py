@@ -52,6 +52,11 @@ def full_config(architecture: dict[str, Any], tokenizer: Tokenizer) -> dict[str,
     }
 
 
+def has_language_embeddings(config: dict[str, Any]) -> bool:
+    """Whether the encoder has them: PaddleNLP makes none for one language."""
+    return config.get("use_lang_emb", True) and config["n_langs"] > 1
+
+
 def _paddlenlp_config(config: dict[str, Any], **more: Any):
     return configuration_module("xlm").XLMConfig(**{**config, **more})
 

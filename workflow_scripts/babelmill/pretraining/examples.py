@@ -74,7 +74,9 @@ class EpochOrder:
 def count_tokens_by_language(
     path: Path, languages: int, special_ids: np.ndarray, vocab_size: int
 ) -> np.ndarray:
-    """How often each token occurs in each language of a shard, special tokens left out.
+    """How often each token occurs in each language of a shard, before it was masked.
+
+    Special tokens are left out.
 
     Returns:
         (languages, vocabulary) float32.
@@ -83,9 +85,13 @@ def count_tokens_by_language(
     with h5py.File(path, "r") as shard:
         for start in range(0, len(shard["input_ids"]), ROWS_PER_CHUNK):
             rows = slice(start, start + ROWS_PER_CHUNK)
-            real = shard["input_mask"][rows] > 0
-            langs, ids = shard["lang_ids"][rows][real], shard["input_ids"][rows][real]
-            np.add.at(counts, (langs, ids), 1)
+            ids, real = shard["input_ids"][rows], shard["input_mask"][rows] > 0
+            positions, labels = (
+                shard[name][rows] for name in ("masked_lm_positions", "masked_lm_ids")
+            )
+            row, slot = np.nonzero(positions)
+            ids[row, positions[row, slot]] = labels[row, slot]
+            np.add.at(counts, (shard["lang_ids"][rows][real], ids[real]), 1)
     counts[:, special_ids] = 0
     return counts
 

@@ -42,19 +42,18 @@ def pretrain(
     paddle.seed(seed)
     model = xlm.pretraining_model(config)
     updates = Updates(model, settings, seed)
-    step, records = 0, []
+    step, records, window = 0, [], []
     if saved := checkpoints.load():
         arrays, values = saved
         load_tensors(model, arrays["weights"], Path("checkpoint"))
         updates.restore(arrays["optimizer"])
-        step, records = values["step"], values["records"]
+        step, records, window = (values[k] for k in ("step", "records", "window"))
         print(f"resuming at step {step}")
     model.train()
     rows = ShardRows(shards)
     source = batches(rows, settings["global_batch_size"], seed, first_batch=step)
     steps = settings["max_steps"]
     shown = bar("pretraining", "steps", total=steps, initial=step)
-    window: list[float] = []
     tokens, started = 0, time.perf_counter()
     while step < steps:
         batch = next(source)
@@ -74,7 +73,8 @@ def pretrain(
             print(f"step {step}: validation {summary(scores)}", flush=True)
         if step % settings["save_steps"] == 0 and step < steps:
             arrays = {"weights": model_tensors(model), "optimizer": updates.state()}
-            checkpoints.save(step, arrays, {"step": step, "records": records})
+            values = {"step": step, "records": records, "window": window}
+            checkpoints.save(step, arrays, values)
     shown.close()
     return model, records
 

@@ -67,7 +67,7 @@ class Text:
     def size(self, settings: ShardSettings) -> int:
         """Rows of the whole text: what the shares of languages are computed from."""
         if self.objective == PAIRS:
-            return len(self.sides[0].sentence_ends)
+            return len(usable_lines(*self.sides, np.arange(len(self.sides[0]))))
         if self.objective == NEXT_SENTENCE:
             return len(self.sides[0].ids)
         everything = np.arange(len(self.sides[0]))
@@ -201,7 +201,7 @@ def _word_weights(texts: list[Text], alpha: float) -> np.ndarray | None:
     if alpha == 0:
         return None
     counts = sum(side.token_counts for text in texts for side in text.sides)
-    return np.maximum(counts, 1).astype(np.float32) ** -alpha
+    return (np.maximum(counts, 1) ** -alpha).astype(np.float32)
 
 
 def translation_texts(

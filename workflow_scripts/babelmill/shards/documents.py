@@ -134,11 +134,18 @@ class TokenizedDocuments:
         return self.ids[first : int(self.sentence_ends[number])]
 
     def document(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """The ids of a document and the ends of its sentences, relative to them."""
+        """The ids of a document and the ends of its sentences, relative to them.
+
+        Empty lines of aligned text are no sentences.
+        """
         start, stop = self.sentence_range(number)
         first = int(self.sentence_ends[start - 1]) if start else 0
-        ends = self.sentence_ends[start:stop]
-        return self.ids[first : int(ends[-1])], ends - first
+        ends = np.unique(self.sentence_ends[start:stop])
+        return self.ids[first : int(ends[-1])], ends[ends > first] - first
+
+    def sentence_lengths(self) -> np.ndarray:
+        """Tokens of every sentence, (sentences,) int64."""
+        return np.diff(self.sentence_ends, prepend=0)
 
 
 def _memory_map(path: str | os.PathLike[str], column: h5py.Dataset) -> np.ndarray:

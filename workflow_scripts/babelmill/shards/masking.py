@@ -17,8 +17,8 @@ def choose_positions(
 
     A row of ``n`` tokens gets ``min(max_predictions, max(1, round(n * prob)))`` of them
     (Devlin et al. 2019, section 3.1, and its code), fewer only where it has fewer
-    candidates. With ``weights``, positions are drawn in proportion to them by the
-    Gumbel top-k trick (XLM samples by token frequency, Lample & Conneau 2019, 3.3).
+    candidates. With ``weights``, positions are drawn in proportion to them (XLM samples
+    by token frequency, Lample & Conneau 2019, 3.3).
 
     Args:
         candidates: (rows, length) bool, the positions that may be drawn.
@@ -33,16 +33,13 @@ def choose_positions(
     wanted = np.rint(lengths * masked_lm_prob).astype(np.int64)
     wanted = np.minimum(np.maximum(wanted, 1), max_predictions_per_seq)
     counts = np.minimum(wanted, candidates.sum(1))
-    keys = rng.random((rows, length), dtype=np.float32)
+    # The first to ring of clocks with these rates is drawn in proportion to its rate.
+    keys = rng.standard_exponential((rows, length), dtype=np.float32)
     if weights is not None:
-        # u ** (1 / w) orders positions as log(w) + Gumbel noise does.
-        keys = np.log(np.maximum(keys, np.finfo(np.float32).tiny)) / weights
-        keys -= keys.min() - 1
-    keys[~candidates] = -1
+        keys /= weights
+    keys[~candidates] = np.inf
     width = min(max_predictions_per_seq, length)
-    drawn = np.argpartition(-keys, width - 1, axis=1)[:, :width]
-    order = np.argsort(-np.take_along_axis(keys, drawn, 1), axis=1, kind="stable")
-    drawn = np.take_along_axis(drawn, order, 1)
+    drawn = np.argsort(keys, axis=1, kind="stable")[:, :width]
     drawn[np.arange(width) >= counts[:, None]] = length
     drawn.sort(axis=1)
     positions = np.zeros((rows, max_predictions_per_seq), np.int32)

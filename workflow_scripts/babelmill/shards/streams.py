@@ -18,7 +18,8 @@ _TOKENS_PER_BLOCK = 1 << 18
 
 def count_rows(documents: TokenizedDocuments, order: np.ndarray, length: int) -> int:
     """How many rows ``stream_rows`` gives: all tokens and one end a sentence."""
-    sentences = np.diff(documents.document_ends, prepend=0)[order].sum()
+    filled = np.concatenate([[0], np.cumsum(documents.sentence_lengths() > 0)])
+    sentences = np.diff(filled[documents.document_ends], prepend=0)[order].sum()
     token_ends = documents.sentence_ends[documents.document_ends - 1]
     tokens = np.diff(token_ends, prepend=0)[order].sum()
     return int(-(-(tokens + sentences) // (length - 1)))

@@ -25,7 +25,7 @@ def usable_lines(
     starts = np.concatenate([[0], first.document_ends[:-1]])[order]
     stops = first.document_ends[order]
     lines = np.concatenate([np.arange(*r) for r in zip(starts, stops, strict=True)])
-    sizes = (np.diff(side.sentence_ends, prepend=0)[lines] for side in (first, second))
+    sizes = (side.sentence_lengths()[lines] for side in (first, second))
     return lines[np.logical_and(*sizes)]
 
 

@@ -1,5 +1,7 @@
 """Checkpoints of a training run: whole or skipped, tied to what is trained on what."""
 
+import contextlib
+import fcntl
 import json
 import shutil
 import sys
@@ -25,6 +27,16 @@ class Checkpoints:
     def __init__(self, state: Path, identity: Any):
         self._folder = state / fingerprint(identity)[:16]
         self._folder.mkdir(parents=True, exist_ok=True)
+        # Held until the process ends, however it does.
+        self._lock = (self._folder / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"{self._folder}: another process trains this: wait for it or stop it"
+            ) from None
+        for torn in self._folder.glob(".*.partial"):
+            shutil.rmtree(torn, ignore_errors=True)
 
     def save(
         self, step: int, arrays: dict[str, dict[str, np.ndarray]], values: Any
@@ -58,13 +70,17 @@ class Checkpoints:
         }
         return arrays, content["values"]
 
+    def close(self) -> None:
+        """Let another process have the run."""
+        self._lock.close()
+
     def _steps(self) -> list[Path]:
         return sorted(self._folder.glob("step?????????"))
 
     def remove(self) -> None:
         """Forget the run: its result is written."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        if not any(self._folder.parent.iterdir()):
+        with contextlib.suppress(OSError):
             self._folder.parent.rmdir()
 
 
