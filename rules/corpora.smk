@@ -30,8 +30,8 @@ rule make_demo:
         seed=config["seed"],
         sizes=config["demo"],
     shell:
-        "python {input.script} --output_dir {params.folder} --seed {params.seed}"
-        " --lexicons {params.lexicons} --languages {params.languages}"
+        "python {input.script:q} --output_dir {params.folder} --seed {params.seed}"
+        " --lexicons {params.lexicons:q} --languages {params.languages}"
         " --documents {params.sizes[documents]}"
         " --parallel_lines {params.sizes[parallel_lines]}"
         " --phrasebook_rounds {params.sizes[phrasebook_rounds]}"
@@ -57,8 +57,8 @@ rule fetch_dataset:
         # A download that broke off goes on here.
         archives="results/archives",
     shell:
-        "python {input.script} --dataset {wildcards.dataset}"
-        " --datasets {input.datasets} --archive_dir {params.archives}"
+        "python {input.script:q} --dataset {wildcards.dataset}"
+        " --datasets {input.datasets:q} --archive_dir {params.archives}"
         " --output_dir {output.folder} &> {log}"
 
 
@@ -81,5 +81,5 @@ rule prepare_corpus:
         raw=lambda w: plan.raw_text(w.corpus, w.lang),
         flags=lambda w: plan.corpus_flags(w.corpus),
     shell:
-        "python {input.script} --input {params.raw:q} --output {output.text}"
+        "python {input.script:q} --input {params.raw:q} --output {output.text}"
         " {params.flags:q} &> {log}"

@@ -21,6 +21,6 @@ rule export_model:
     params:
         max_seq_length=lambda w: config["tasks"][w.task]["finetuning"]["max_seq_length"],
     shell:
-        "python {input.script} --model {input.model}"
+        "python {input.script:q} --model {input.model}"
         " --max_seq_length {params.max_seq_length}"
         " --output_dir {output.folder} &> {log}"

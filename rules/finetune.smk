@@ -46,7 +46,7 @@ rule finetune:
         # Not an output: Snakemake deletes outputs before it tries a job again.
         state="results/state/finetuned/{model}/{task}/{setting}/seed{seed}",
     shell:
-        "python {input.script} --encoder {input.encoder} --train {params.train}"
+        "python {input.script:q} --encoder {input.encoder} --train {params.train}"
         " --dev {params.dev} --labels {params.labels:q} --metric {params.metric}"
         " --settings {params.settings:q} --state {params.state}"
         " --gpus {resources.gpu} --threads {threads}"

@@ -39,7 +39,7 @@ rule predict:
             }
         ),
     shell:
-        "python {input.script} --model {input.model} --input {input.examples}"
+        "python {input.script:q} --model {input.model} --input {input.examples}"
         " --lang {wildcards.lang} --metric {params.metric}"
         " --score_fields {params.fields:q} --score {output.score}"
         " --gpus {resources.gpu} --threads {threads}"

@@ -34,7 +34,7 @@ rule pretrain:
         # Not an output: Snakemake deletes outputs before it tries a job again.
         state="results/state/pretrained/{model}",
     shell:
-        "python {input.script} --shards {input.shards}"
+        "python {input.script:q} --shards {input.shards}"
         " --validation {input.validation} --manifest {input.manifest}"
         " --tokenizer {input.tokenizer} --architecture {params.architecture:q}"
         " --settings {params.settings:q} --state {params.state}"

@@ -23,7 +23,7 @@ rule make_shards:
     params:
         flags=lambda w: plan.shard_flags(w.model),
     shell:
-        "python {input.script} --tokenizer {input.tokenizer} {params.flags}"
+        "python {input.script:q} --tokenizer {input.tokenizer} {params.flags:q}"
         " --shard {wildcards.shard} --dupe {wildcards.dupe}"
         " --output {output.shard} &> {log}"
 
@@ -45,7 +45,7 @@ rule make_validation_shard:
     params:
         flags=lambda w: plan.shard_flags(w.model),
     shell:
-        "python {input.script} --tokenizer {input.tokenizer} {params.flags}"
+        "python {input.script:q} --tokenizer {input.tokenizer} {params.flags:q}"
         " --validation --output {output.shard} &> {log}"
 
 
@@ -66,5 +66,5 @@ rule write_manifest:
     params:
         settings=lambda w: as_json(config["models"][w.model]["shards"]),
     shell:
-        "python {input.script} --shards {input.shards} {input.validation}"
+        "python {input.script:q} --shards {input.shards} {input.validation}"
         " --settings {params.settings:q} --output {output.manifest} &> {log}"

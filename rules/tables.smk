@@ -20,7 +20,7 @@ rule collect_scores:
     conda:
         environment
     shell:
-        "python {input.script} --output {output.scores} {input.scores} &> {log}"
+        "python {input.script:q} --output {output.scores} {input.scores} &> {log}"
 
 
 rule make_xnli_table:
@@ -50,7 +50,7 @@ rule make_xnli_table:
         languages=config["languages"],
         published=lambda w, input: [f"--published={path}" for path in input.published],
     shell:
-        "python {input.script} --scores {input.scores} --task {params.task}"
+        "python {input.script:q} --scores {input.scores} --task {params.task}"
         " --metric {params.metric} --split test {params.published:q}"
         " --languages {params.languages}"
         " --csv {output.csv} --md {output.md} --tex {output.tex} &> {log}"
@@ -76,6 +76,6 @@ rule write_provenance:
         config=lambda w: as_json(config),
         code=os.path.relpath(workflow.basedir),
     shell:
-        "python {input.script} --scores {input.scores} --table {input.table}"
+        "python {input.script:q} --scores {input.scores} --table {input.table}"
         " --manifests {input.manifests} --config {params.config:q}"
-        " --code {params.code} --output {output.provenance} &> {log}"
+        " --code {params.code:q} --output {output.provenance} &> {log}"

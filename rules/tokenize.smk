@@ -25,7 +25,7 @@ rule learn_tokenizer:
         flags=lambda w: plan.tokenizer_flags(w.tokenizer),
         seed=config["seed"],
     shell:
-        "python {input.script} --inputs {params.texts} {params.flags:q}"
+        "python {input.script:q} --inputs {params.texts} {params.flags:q}"
         " --seed {params.seed} --output_dir {output.folder} &> {log}"
 
 
@@ -48,7 +48,7 @@ rule install_tokenizer:
         files=lambda w: plan.given_flags(w.tokenizer),
         flags=lambda w: plan.tokenizer_flags(w.tokenizer),
     shell:
-        "python {input.script} {params.files:q} {params.flags:q}"
+        "python {input.script:q} {params.files:q} {params.flags:q}"
         " --output_dir {output.folder} &> {log}"
 
 
@@ -69,6 +69,6 @@ rule tokenize_corpus:
     params:
         flags=lambda w: plan.alignment_flags(w.corpus),
     shell:
-        "python {input.script} --input {input.text} --lang {wildcards.lang}"
+        "python {input.script:q} --input {input.text} --lang {wildcards.lang}"
         " --tokenizer {input.tokenizer} --output {output.documents}"
-        " {params.flags} &> {log}"
+        " {params.flags:q} &> {log}"

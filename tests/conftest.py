@@ -45,6 +45,12 @@ def load_config(overlay: str | None = None) -> dict[str, Any]:
     return config
 
 
+def environment_with_python() -> dict[str, str]:
+    """The environment in which ``python`` is the one that runs the tests."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path}
+
+
 class Workflow:
     """The real Snakefile, run in a folder of its own."""
 
@@ -67,10 +73,9 @@ class Workflow:
         command += ["--directory", str(self.folder), *arguments]
         if overlays:
             command += ["--configfile", *overlays]
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             command,
-            env={**os.environ, "PATH": path},
+            env=environment_with_python(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -3,11 +3,13 @@
 import csv
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 import yaml
 
-from conftest import ROOT, load_config
+from conftest import ROOT, environment_with_python, load_config
 
 SMOKE = load_config("smoke")
 LANGUAGES = SMOKE["languages"]
@@ -266,3 +268,44 @@ def test_report_can_be_made(smoke_run):
 def test_workflow_runs_from_another_folder_without_a_trace_in_the_repository(smoke_run):
     assert not (ROOT / "results" / "smoke").exists()
     assert shutil.which("snakemake")
+
+
+def test_frozen_profile_names_every_rule_with_a_script():
+    profile = yaml.safe_load((ROOT / "profiles/frozen/profile.yaml").read_text())
+    named = {entry.removesuffix("=script") for entry in profile["consider-ancient"]}
+    rules = {
+        line.split()[1].rstrip(":")
+        for path in (ROOT / "rules").glob("*.smk")
+        for line in path.read_text().splitlines()
+        if line.startswith("rule ")
+    }
+    assert named == rules
+
+
+def test_an_edited_script_runs_its_rule_again_but_not_when_frozen(tmp_path):
+    """In a copy of the workflow, so that a script can be edited."""
+    copy = tmp_path / "copy"
+    ignored = shutil.ignore_patterns(".*", "results", "tests")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile"]
+    command += ["configs/smoke.yaml", "--", "results/demo/nli/train.en.tsv"]
+
+    def plan(*more):
+        done = subprocess.run(
+            [*command[:3], *more, *command[3:]],
+            cwd=copy,
+            env=environment_with_python(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    plan()
+    with (copy / "workflow_scripts" / "make_demo.py").open("a") as source:
+        source.write("# edited\n")
+    assert "make_demo" in plan("--dry-run")
+    frozen = plan("--dry-run", "--workflow-profile", "profiles/frozen")
+    assert "Nothing to be done" in frozen
