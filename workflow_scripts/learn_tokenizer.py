@@ -20,7 +20,6 @@ from babelmill.tokenizers.learning import (
     count_words,
     learn_bpe,
     learn_wordpieces,
-    without_stepping_stones,
 )
 from babelmill.tokenizers.words import MODES, TextToWords
 from babelmill.tokenizers.xlm import SPECIALS
@@ -82,8 +81,6 @@ def main() -> None:
     counts = count_words(texts, text_to_words, *sampling)
     pieces = args.vocab_size and args.vocab_size - len(SPECIALS)
     codes, counts_of_pieces = learn_bpe(counts, args.codes, pieces)
-    if args.mode == "facebook":
-        counts_of_pieces = without_stepping_stones(counts_of_pieces)
     write_xlm(
         args.output_dir, codes, counts_of_pieces, text_to_words, language_ids(texts)
     )

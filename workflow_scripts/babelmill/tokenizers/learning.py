@@ -159,19 +159,6 @@ def learn_bpe(
     )
 
 
-def without_stepping_stones(pieces: dict[str, int]) -> dict[str, int]:
-    """Leave out pieces that only longer ones are made of, as fastBPE's getvocab does.
-
-    Mode ``facebook`` splits a piece back that is not in the vocabulary, so no text gets
-    an unknown piece by it; the softmax over the vocabulary gets smaller.
-    """
-    return {
-        piece: count
-        for piece, count in pieces.items()
-        if count or len(piece.removesuffix(END_OF_WORD)) == 1
-    }
-
-
 def bert_words(do_lower_case: bool) -> Words:
     """The words that WordPiece splits, as a function of lines and their language."""
     normalizer = bert_normalizer(do_lower_case, True, None)
