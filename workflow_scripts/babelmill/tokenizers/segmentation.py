@@ -48,7 +48,7 @@ class WholeLines:
 
 
 def segmenter(lang: str, kytea_model: Path | None, exact_jieba: bool) -> Segmenter:
-    """The segmenter of a language of resources/languages.tsv.
+    """The segmenter of a language: resources/languages.tsv says which, or else Moses.
 
     Args:
         lang: its code.
@@ -56,14 +56,9 @@ def segmenter(lang: str, kytea_model: Path | None, exact_jieba: bool) -> Segment
         exact_jieba: segment Chinese as jieba does, not rjieba, where they differ.
 
     Raises:
-        UserError: the language is not in the table, or has no model.
+        UserError: the language needs a model that is missing.
     """
-    if lang not in LANGUAGES:
-        raise UserError(
-            f"language {lang!r} is not in resources/languages.tsv: add a line for it,"
-            f" or use one of {' '.join(LANGUAGES)}"
-        )
-    kind = LANGUAGES[lang].segmenter
+    kind = LANGUAGES[lang].segmenter if lang in LANGUAGES else "moses"
     if kind == "moses":
         from babelmill.tokenizers.moses import Moses
 

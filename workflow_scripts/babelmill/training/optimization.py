@@ -102,8 +102,8 @@ class Updates:
         value = float(loss)
         if value != value or value in (float("inf"), float("-inf")):
             raise UserError(
-                f"the loss is {value} at step {step}: lower the learning rate or"
-                " max_grad_norm; the last good checkpoint is kept"
+                f"the loss is {value} at step {step}: lower learning_rate or"
+                " max_grad_norm, or lengthen the warm-up"
             )
         loss.backward()
         self._optimizer.step()
