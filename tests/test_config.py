@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import yaml
+from snakemake.utils import update_config, validate
 
 from babelmill.config import check
 from babelmill.errors import UserError
@@ -147,6 +148,17 @@ def test_plan_takes_local_archives_where_they_are(tmp_path, monkeypatch):
     (tmp_path / "f" / "XNLI-1.0").mkdir(parents=True)
     (tmp_path / "f" / "XNLI-1.0" / "xnli.dev.tsv").touch()
     assert plan.task_file("x", "dev", "sw") == ("", "f/XNLI-1.0/xnli.dev.tsv")
+
+
+def test_examples_of_the_readme_fit_the_schema():
+    text = (ROOT / "README.md").read_text()
+    examples = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
+    assert len(examples) == 4
+    for example in examples:
+        config = yaml.safe_load((ROOT / "config.yaml").read_text())
+        update_config(config, yaml.safe_load(example.replace("{path: …, ", "{")))
+        validate(config, str(ROOT / "schemas" / "config.schema.yaml"))
+        assert len(example.splitlines()) < 10
 
 
 def test_defaults_reach_every_part():
