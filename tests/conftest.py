@@ -1,10 +1,12 @@
 """Fixtures that every test may use."""
 
+import importlib
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -33,6 +35,14 @@ def test_data() -> Callable[..., Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def paddlenlp() -> ModuleType:
+    """All of PaddleNLP, also after tests that imported its bare packages."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "paddlenlp"]:
+        del sys.modules[name]
+    return importlib.import_module("paddlenlp")
 
 
 def load_config(overlay: str | None = None) -> dict[str, Any]:

@@ -91,11 +91,8 @@ def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call):
         assert sha256(tmp_path / "killed" / name) == sha256(
             tmp_path / "straight" / name
         )
-    records = ["loss.jsonl", "metrics.jsonl"]
-    (name,) = [n for n in records if (tmp_path / "straight" / n).exists()]
-    assert (tmp_path / "killed" / name).read_text() == (
-        tmp_path / "straight" / name
-    ).read_text()
+    for path in (tmp_path / "straight").glob("*.jsonl"):
+        assert (tmp_path / "killed" / path.name).read_text() == path.read_text()
     assert not list((tmp_path / "state2").rglob("*")), "the state is forgotten"
 
 

@@ -72,7 +72,7 @@ def test_a_piece_that_comes_twice(tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("do_lower_case", [True, False])
-def test_ids_as_paddlenlp(test_data, tmp_path, do_lower_case):
+def test_ids_as_paddlenlp(test_data, tmp_path, do_lower_case, paddlenlp):
     from paddlenlp.transformers import BertTokenizer
 
     news = {

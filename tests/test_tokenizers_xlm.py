@@ -365,7 +365,7 @@ def paddlenlp_folder(test_data, tmp_path_factory):
     "settings",
     [{}, {"do_lowercase_and_remove_accent": False}, {"bypass_tokenizer": True}],
 )
-def test_ids_as_paddlenlp(test_data, paddlenlp_folder, settings):
+def test_ids_as_paddlenlp(test_data, paddlenlp_folder, settings, paddlenlp):
     """paddlenlp mode on news and odd lines of all languages."""
     from paddlenlp.transformers import XLMTokenizer
 

@@ -143,13 +143,13 @@ def test_threads_and_gpus_train_nothing_again(smoke_run):
 
 def test_a_changed_text_runs_its_language_alone_up_to_the_shards(project, tmp_path):
     """One's own text for two languages: a new line in one of them."""
-    for lang in ("de", "sw"):
+    for lang in ("de", "en", "sw"):
         text = project.folder / "texts" / f"{lang}.txt"
         text.parent.mkdir(exist_ok=True)
         text.write_text("".join(f"ein Satz {i} {lang}\n\n" for i in range(40)))
     mine = overlay(
         project.folder,
-        languages=["de", "sw"],
+        languages=["de", "en", "sw"],
         corpora={"mine": {"path": "texts/{lang}.txt"}},
         tokenizers={"demo-bpe": {"learn_from": ["demo-monolingual"]}},
         models={"demo-mlm": {"monolingual": ["mine"]}},
