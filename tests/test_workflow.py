@@ -265,11 +265,6 @@ def test_report_can_be_made(smoke_run):
     assert "xnli_table" in (smoke_run.folder / "report.html").read_text()
 
 
-def test_workflow_runs_from_another_folder_without_a_trace_in_the_repository(smoke_run):
-    assert not (ROOT / "results" / "smoke").exists()
-    assert shutil.which("snakemake")
-
-
 def test_frozen_profile_names_every_rule_with_a_script():
     profile = yaml.safe_load((ROOT / "profiles/frozen/profile.yaml").read_text())
     named = {entry.removesuffix("=script") for entry in profile["consider-ancient"]}
