@@ -3,7 +3,9 @@
 import os
 import re
 import sys
+from pathlib import Path
 
+import yaml
 from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, os.path.join(workflow.basedir, "workflow_scripts"))
@@ -12,8 +14,10 @@ import babelmill.config
 from babelmill.errors import UserError
 from babelmill.plan import Plan, as_json, demo_languages, named
 
-validate(config, "../schemas/config.schema.yaml")
+schema = os.path.join(workflow.basedir, "schemas", "config.schema.yaml")
 try:
+    babelmill.config.check_schema(config, yaml.safe_load(Path(schema).read_text()))
+    validate(config, schema)  # sets the defaults
     babelmill.config.check(config)
 except UserError as error:
     raise WorkflowError(f"config: {error}")

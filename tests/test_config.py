@@ -6,7 +6,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config, validate
 
-from babelmill.config import check
+from babelmill.config import check, check_schema
 from babelmill.errors import UserError
 from babelmill.plan import Plan
 from conftest import ROOT, load_config
@@ -126,6 +126,32 @@ def test_what_does_not_fit_is_named(change, message):
     with pytest.raises(UserError) as error:
         check(config)
     assert message in str(error.value)
+
+
+def test_a_task_without_its_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = load_config()
+    task = config["tasks"]["demo-nli"]
+    del task["source"]
+    task |= {"format": "tsv"}
+    task |= {split: f"{split}.{{lang}}.tsv" for split in ("train", "dev", "test")}
+    for name in ("train.en", "dev.en", *(f"test.{lang}" for lang in ("en", "fr"))):
+        (tmp_path / f"{name}.tsv").touch()
+    with pytest.raises(
+        UserError, match=r"no file for ar: test\.ar\.tsv does not exist"
+    ):
+        check(config)
+    config["languages"] = ["en", "fr"]
+    check(config)
+
+
+def test_a_fault_of_the_schema_is_one_line():
+    config = load_config()
+    config["langauges"] = ["en"]
+    with pytest.raises(UserError) as error:
+        check_schema(config, schema())
+    assert "'langauges' was unexpected" in str(error.value)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 400
 
 
 def test_plan_names_every_shard_and_score_once():

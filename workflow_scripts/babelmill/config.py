@@ -3,10 +3,27 @@
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
 from babelmill.errors import UserError
 from babelmill.plan import Plan
 
 Config = dict[str, Any]
+
+_LONGEST_MESSAGE = 300
+
+
+def check_schema(config: Config, schema: Config) -> None:
+    """Refuse a config that its JSON schema does not allow.
+
+    Raises:
+        UserError: the first fault, in one line.
+    """
+    error = best_match(Draft202012Validator(schema).iter_errors(config))
+    if error:
+        where = ".".join(map(str, error.absolute_path)) or "the top level"
+        raise UserError(f"{where}: {error.message[:_LONGEST_MESSAGE]}")
 
 
 def check(config: Config) -> None:
@@ -137,18 +154,40 @@ def _known(where: str, names: list[str], known: Config) -> None:
 
 
 def check_texts(config: Config) -> None:
-    """Refuse languages without text in the local corpora that the tables need.
+    """Refuse languages without a file in the local corpora and tasks of the tables.
+
+    Snakemake itself would not miss one whose results are there from an earlier run.
 
     Raises:
-        UserError: the corpus, the language and the path that is missing.
+        UserError: the corpus or task, the language and the path that is missing.
     """
     plan = Plan(config)
     for table in config["tables"].values():
+        _check_task_files(plan, table["task"], table["settings"])
         for name in table["models"]:
             model = config["models"][name]
             learned = config["tokenizers"][model["tokenizer"]].get("learn_from", [])
             for corpus in [*model["monolingual"], *model["parallel"], *learned]:
                 _check_local_text(plan, corpus)
+
+
+def _check_task_files(plan: Plan, name: str, settings: list[str]) -> None:
+    """Refuse a task of one's own whose files are not there."""
+    task = plan.config["tasks"][name]
+    if task.get("format") not in ("tsv", "jsonl"):
+        return
+    wanted = {
+        "train": {lang for s in settings for lang in plan.training_languages(s)},
+        "dev": set(task["select_on"]),
+        "test": set(plan.config["languages"]),
+    }
+    for split, langs in wanted.items():
+        for lang in sorted(langs):
+            _, path = plan.task_file(name, split, lang)
+            if not Path(path).exists():
+                raise UserError(
+                    f"tasks.{name}.{split}: no file for {lang}: {path} does not exist"
+                )
 
 
 def _check_local_text(plan: Plan, corpus: str) -> None:
