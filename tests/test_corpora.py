@@ -126,26 +126,22 @@ def test_bad_json_line_is_named(tmp_path, line, message):
         list(read_sentences(path))
 
 
+def prepare_aligned(folder, english, swahili):
+    """Prepare one side of parallel text; what was done, and the output's path."""
+    (folder / "en.txt").write_text(english)
+    (folder / "sw.txt").write_text(swahili)
+    sides = ("--input", folder / "sw.txt", "--aligned_with", folder / "en.txt")
+    return prepare(*sides, "--output", folder / "out.txt"), folder / "out.txt"
+
+
 def test_script_keeps_aligned_lines_and_blank_ones(tmp_path):
-    (tmp_path / "en.txt").write_text("one\n\nthree\n")
-    (tmp_path / "sw.txt").write_text("moja\nmbili\n\n")
-    out = tmp_path / "out.txt"
-    done = prepare(
-        "--input", tmp_path / "sw.txt", "--aligned_with", tmp_path / "en.txt",
-        "--output", out,
-    )  # fmt: skip
+    done, out = prepare_aligned(tmp_path, "one\n\nthree\n", "moja\nmbili\n\n")
     assert done.returncode == 0, done.stderr
     assert out.read_text() == "moja\nmbili\n\n"
 
 
 def test_script_names_both_line_counts(tmp_path):
-    (tmp_path / "en.txt").write_text("one\ntwo\n")
-    (tmp_path / "sw.txt").write_text("moja\n")
-    out = tmp_path / "out.txt"
-    done = prepare(
-        "--input", tmp_path / "sw.txt", "--aligned_with", tmp_path / "en.txt",
-        "--output", out,
-    )  # fmt: skip
+    done, out = prepare_aligned(tmp_path, "one\ntwo\n", "moja\n")
     assert done.returncode == 2
     assert "sw.txt has 1 lines" in done.stderr and "en.txt has 2" in done.stderr
     assert "Traceback" not in done.stderr

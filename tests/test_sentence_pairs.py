@@ -125,6 +125,19 @@ def test_copies_of_a_document_are_no_random_second_part(tmp_path):
             assert (text.ids[first] == 900) != (text.ids[second] == 900)
 
 
+def test_no_part_of_a_pair_is_empty(tmp_path):
+    empty = np.zeros(0, np.int32)
+    content = [
+        [empty, np.full(4, 300 + i), empty, np.full(4, 301 + i)] for i in range(9)
+    ]
+    write_documents(tmp_path / "x.h5", [*content, [empty]], 1000, True, {})
+    text = TokenizedDocuments(tmp_path / "x.h5")
+    everything = np.arange(10)
+    pairs = draw_pairs(text, everything, everything, 24, 0.5, stream(1, "x"))
+    assert len(pairs) > 5
+    assert (pairs[:, [1, 3]] > 0).all()
+
+
 def test_one_document_alone_is_refused(tmp_path):
     write_documents(tmp_path / "x.h5", [[np.full(5, 300)] * 4], 1000, False, {})
     text = TokenizedDocuments(tmp_path / "x.h5")

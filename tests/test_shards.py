@@ -47,6 +47,15 @@ def test_keys_of_aligned_text_are_line_numbers(tmp_path):
     assert text.aligned
 
 
+def test_empty_lines_of_aligned_text_are_no_sentences(tmp_path):
+    text = documents(tmp_path, [[[], []], [[1, 2], [], [3]]], aligned=True)
+    ids, ends = text.document(0)
+    assert (ids.tolist(), ends.tolist()) == ([], [])
+    ids, ends = text.document(1)
+    assert (ids.tolist(), ends.tolist()) == ([1, 2, 3], [2, 3])
+    assert text.sentence(3).tolist() == []
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "x.h5"
     with h5py.File(path, "w") as out:

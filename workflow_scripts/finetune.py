@@ -16,15 +16,13 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
-
 from babelmill.files import sha256, whole_folder, write_json, write_text
 from babelmill.models import runtime, xlm
-from babelmill.models.inputs import encode_texts
+from babelmill.models.inputs import encode_examples, label_numbers
 from babelmill.models.weights import WEIGHTS
 from babelmill.script import named, run
 from babelmill.tasks import read_examples
-from babelmill.tokenizers import Tokenizer, load_tokenizer
+from babelmill.tokenizers import load_tokenizer
 from babelmill.training.checkpoints import Checkpoints, json_lines
 
 
@@ -50,7 +48,10 @@ def main() -> None:
     tokenizer = load_tokenizer(args.encoder)
 
     def labeled(lang: str, path: str) -> Labeled:
-        return Labeled(*encode(path, lang, tokenizer, args.labels, args.settings))
+        examples = read_examples(path, args.labels)
+        length = args.settings["max_seq_length"]
+        inputs = encode_examples(examples, tokenizer, lang, length)
+        return Labeled(inputs, label_numbers(examples, args.labels))
 
     train = [labeled(lang, path) for lang, path in args.train]
     dev = {lang: labeled(lang, path) for lang, path in args.dev}
@@ -75,23 +76,6 @@ def main() -> None:
         write_json(partial / "labels.json", args.labels)
         write_text(partial / "metrics.jsonl", json_lines(records))
     checkpoints.remove()
-
-
-def encode(
-    path: str, lang: str, tokenizer: Tokenizer, labels: list[str], settings: dict
-) -> tuple:
-    """The inputs and label numbers of a normalized task file."""
-    examples = read_examples(path, labels)
-    number = {label: i for i, label in enumerate(labels)}
-    pairs = [example.text_b for example in examples]
-    inputs = encode_texts(
-        [example.text_a for example in examples],
-        pairs if any(pairs) else None,
-        tokenizer,
-        lang,
-        settings["max_seq_length"],
-    )
-    return inputs, np.asarray([number[example.label] for example in examples])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 from babelmill.files import read_json, write_json, write_text
 from babelmill.metrics import score
 from babelmill.models import runtime
-from babelmill.models.inputs import encode_texts
+from babelmill.models.inputs import encode_examples, label_numbers
 from babelmill.script import run
 from babelmill.tasks import Example, read_examples
 from babelmill.tokenizers import load_tokenizer
@@ -59,20 +59,13 @@ def main() -> None:
     tokenizer = load_tokenizer(args.model)
     labels = read_json(args.model / "labels.json")
     examples = read_examples(args.input, labels)
-    pairs = [example.text_b for example in examples]
-    inputs = encode_texts(
-        [example.text_a for example in examples],
-        pairs if any(pairs) else None,
-        tokenizer,
-        args.lang,
-        read_json(args.model / "inference.json")["max_seq_length"],
-    )
+    length = read_json(args.model / "inference.json")["max_seq_length"]
+    inputs = encode_examples(examples, tokenizer, args.lang, length)
     predictor = Predictor(args.model, args.gpus, args.threads)
     logits = predictor.predict(inputs, args.batch_size, tokenizer.pad_id)
     write_text(args.output, prediction_table(examples, labels, logits))
     if args.score:
-        number = {label: i for i, label in enumerate(labels)}
-        truth = np.asarray([number[example.label] for example in examples])
+        truth = label_numbers(examples, labels)
         value = float(score(args.metric, truth, logits.argmax(1)))
         result = {"metric": args.metric, "value": value, "n": len(examples)}
         write_json(args.score, {**args.score_fields, "language": args.lang, **result})

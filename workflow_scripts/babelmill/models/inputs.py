@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from babelmill.errors import UserError
+from babelmill.tasks import Example
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
@@ -22,6 +23,26 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.input_ids)
+
+
+def encode_examples(
+    examples: Sequence[Example], tokenizer: Tokenizer, lang: str, max_seq_length: int
+) -> Inputs:
+    """Encode the texts, or pairs of texts, of a task's examples in one language."""
+    pairs = [example.text_b for example in examples]
+    return encode_texts(
+        [example.text_a for example in examples],
+        pairs if any(pairs) else None,
+        tokenizer,
+        lang,
+        max_seq_length,
+    )
+
+
+def label_numbers(examples: Sequence[Example], labels: Sequence[str]) -> np.ndarray:
+    """The place of each example's label among ``labels``, (examples,) int64."""
+    number = {label: i for i, label in enumerate(labels)}
+    return np.asarray([number[example.label] for example in examples])
 
 
 def encode_texts(

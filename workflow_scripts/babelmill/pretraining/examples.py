@@ -14,9 +14,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from babelmill.errors import UserError
 from babelmill.randomness import stream
-from babelmill.shards.layout import ROWS_PER_CHUNK, Rows, concatenate, take
+from babelmill.shards.layout import ROWS_PER_CHUNK, Rows, concatenate, open_shard, take
 
 _BATCHES_PER_WINDOW = 64
 
@@ -25,12 +24,7 @@ class ShardRows:
     """The rows of several shards as one list of chunks."""
 
     def __init__(self, paths: list[Path]):
-        self._files = []
-        for path in sorted(paths):
-            try:
-                self._files.append(h5py.File(path, "r"))
-            except OSError as error:
-                raise UserError(f"{path}: not readable as HDF5: {error}") from error
+        self._files = [open_shard(path) for path in sorted(paths)]
         self._chunks: list[tuple[int, int, int]] = []
         for number, shard in enumerate(self._files):
             rows = len(shard["input_ids"])

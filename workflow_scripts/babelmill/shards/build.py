@@ -114,8 +114,7 @@ def training_rows(
     ):
         rng = stream(settings.random_seed, "rows", number, shard, dupe)
         documents = rng.permutation(text.documents_in(settings, shard))
-        others = text.neighbors(settings, shard)
-        blocks, rows = _unmasked(text, documents, others, tokenizer, settings, rng)
+        blocks, rows = _unmasked(text, documents, shard, tokenizer, settings, rng)
         sources.append(Source(blocks, rows, multiplier, rng.random()))
     yield from _finished(sources, texts, tokenizer, settings, f"{shard} {dupe}")
 
@@ -128,7 +127,7 @@ def validation_rows(
     for number, text in enumerate(texts):
         rng = stream(settings.random_seed, "validation rows", number)
         documents = text.documents_in(settings, VALIDATION)
-        blocks, rows = _unmasked(text, documents, documents, tokenizer, settings, rng)
+        blocks, rows = _unmasked(text, documents, VALIDATION, tokenizer, settings, rng)
         share = min(1.0, settings.validation_rows / max(rows, 1))
         sources.append(Source(blocks, rows, share, 0.5))
     yield from _finished(sources, texts, tokenizer, settings, "validation")
@@ -137,7 +136,7 @@ def validation_rows(
 def _unmasked(
     text: Text,
     documents: np.ndarray,
-    others: np.ndarray,
+    shard: int,
     tokenizer: Tokenizer,
     settings: ShardSettings,
     rng: np.random.Generator,
@@ -147,6 +146,7 @@ def _unmasked(
         return iter(()), 0
     if text.objective == NEXT_SENTENCE:
         (side,), short = text.sides, settings.short_seq_prob
+        others = text.neighbors(settings, shard)
         pairs = draw_pairs(side, documents, others, length, short, rng)
         return pair_rows(side.ids, pairs, tokenizer, length, rng), len(pairs)
     lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)

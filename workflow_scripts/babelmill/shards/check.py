@@ -6,8 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from babelmill.errors import UserError
-from babelmill.shards.layout import BERT_FIELDS, DTYPES
+from babelmill.shards.layout import BERT_FIELDS, DTYPES, open_shard
 
 _ROWS_PER_BLOCK = 4096
 _PER_ROW = "next_sentence_labels"
@@ -19,11 +18,7 @@ def faults(path: Path, vocab_size: int | None = None) -> list[str]:
     Raises:
         UserError: the file is not HDF5.
     """
-    try:
-        shard = h5py.File(path, "r")
-    except OSError as error:
-        raise UserError(f"{path}: not readable as HDF5: {error}") from error
-    with shard:
+    with open_shard(path) as shard:
         found = list(_faults_of_fields(path, shard))
         if found:
             return found
@@ -67,6 +62,7 @@ def _faults_of_rows(
     # The first 0 ends the masked positions, for every reader of the layout.
     ends = np.where((positions == 0).any(1), (positions == 0).argmax(1), len(labels[0]))
     used = np.arange(positions.shape[1]) < ends[:, None]
+    in_order = np.sort(np.where(used, positions, -1), axis=1)
     tests = {
         "the mask has gaps": (mask != (np.arange(length) < lengths[:, None])).any(1),
         "no token": lengths == 0,
@@ -78,8 +74,7 @@ def _faults_of_rows(
             (positions > 0) & ~used
         ).any(1),
         "a masked position twice": (
-            (np.diff(np.sort(np.where(used, positions, -1), axis=1), axis=1) == 0)
-            & (np.sort(np.where(used, positions, -1), axis=1)[:, 1:] > 0)
+            (np.diff(in_order, axis=1) == 0) & (in_order[:, 1:] > 0)
         ).any(1),
         "no masked position": ends == 0,
         "a next-sentence label that is not 0 or 1": ~np.isin(

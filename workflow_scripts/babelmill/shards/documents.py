@@ -123,10 +123,18 @@ class TokenizedDocuments:
     def __len__(self) -> int:
         return len(self.document_ends)
 
-    def sentence_range(self, document: int) -> tuple[int, int]:
-        """First and past-the-end sentence of a document."""
-        first = int(self.document_ends[document - 1]) if document else 0
-        return first, int(self.document_ends[document])
+    def sentence_bounds(self, document: int) -> np.ndarray:
+        """Where the sentences of a document begin and end in ``ids``.
+
+        Empty lines of aligned text are no sentences.
+
+        Returns:
+            (sentences + 1,) int64, ascending.
+        """
+        start = int(self.document_ends[document - 1]) if document else 0
+        first = self.sentence_ends[start - 1] if start else 0
+        ends = self.sentence_ends[start : int(self.document_ends[document])]
+        return np.unique(np.append(ends, first))
 
     def sentence(self, number: int) -> np.ndarray:
         """The ids of one sentence."""
@@ -134,14 +142,9 @@ class TokenizedDocuments:
         return self.ids[first : int(self.sentence_ends[number])]
 
     def document(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """The ids of a document and the ends of its sentences, relative to them.
-
-        Empty lines of aligned text are no sentences.
-        """
-        start, stop = self.sentence_range(number)
-        first = int(self.sentence_ends[start - 1]) if start else 0
-        ends = np.unique(self.sentence_ends[start:stop])
-        return self.ids[first : int(ends[-1])], ends[ends > first] - first
+        """The ids of a document and the ends of its sentences, relative to them."""
+        bounds = self.sentence_bounds(number)
+        return self.ids[bounds[0] : bounds[-1]], bounds[1:] - bounds[0]
 
     def sentence_lengths(self) -> np.ndarray:
         """Tokens of every sentence, (sentences,) int64."""

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 import h5py
 import numpy as np
 
+from babelmill.errors import UserError
 from babelmill.files import whole_file
 
 DTYPES = {
@@ -70,6 +71,18 @@ def _create(out: h5py.File, name: str, values: np.ndarray) -> None:
         compression_opts=_COMPRESSION_LEVEL,
         shuffle=True,
     )
+
+
+def open_shard(path: str | os.PathLike[str]) -> h5py.File:
+    """Open a shard for reading.
+
+    Raises:
+        UserError: the file is not HDF5.
+    """
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise UserError(f"{path}: not readable as HDF5: {error}") from error
 
 
 def concatenate(blocks: list[Rows]) -> Rows:

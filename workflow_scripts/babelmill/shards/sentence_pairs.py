@@ -52,7 +52,8 @@ def draw_pairs(
     Raises:
         UserError: there is no other document to draw from.
     """
-    if len(np.unique(documents.document_keys[others][:1000])) < 2:
+    keys = documents.document_keys[others]
+    if (keys == keys[:1]).all():
         raise UserError(
             f"{documents.path}: next-sentence pairs need two documents or more: part"
             " documents by blank lines, or set lines_per_document"
@@ -81,10 +82,7 @@ class _Candidates:
 
     def bounds(self, number: int) -> list[int]:
         """Where the sentences of a document begin and end in the ids."""
-        start, stop = self._documents.sentence_range(number)
-        ends = self._documents.sentence_ends
-        first = int(ends[start - 1]) if start else 0
-        return [first, *ends[start:stop].tolist()]
+        return self._documents.sentence_bounds(number).tolist()
 
     def draw(self, number: int, wanted: int) -> tuple[int, int] | None:
         """Sentences of another document, about ``wanted`` tokens of them.
@@ -94,9 +92,9 @@ class _Candidates:
         keys = self._documents.document_keys
         for _ in range(_TRIES):
             other = int(self._others[int(self._chance() * len(self._others))])
-            if keys[other] != keys[number]:
-                bounds = self.bounds(other)
-                last = len(bounds) - 1
+            bounds = self.bounds(other)
+            last = len(bounds) - 1
+            if last and keys[other] != keys[number]:
                 start = int(self._chance() * last)
                 end = bisect_left(bounds, bounds[start] + wanted, start + 1, last)
                 return bounds[start], bounds[end] - bounds[start]
