@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -39,6 +40,44 @@ def test_pieces_and_ids_by_hand(bert):
     ]
     assert named == [0, 2, 3, 4, 5]
     assert (tokenizer.type, tokenizer.vocab_size, tokenizer.lang2id) == ("bert", 18, {})
+
+
+def test_words_met_before_give_the_same_ids(bert, monkeypatch):
+    lines = ["he unaffable he", "", "un  he\the\u00a0he, he\n", "he unaffable he"]
+    first = [ids.tolist() for ids in bert().encode_lines(lines, "en")]
+    assert first == [
+        [10, 6, 7, 8, 10],
+        [],
+        [6, 10, 10, 10, 9, 10],
+        [10, 6, 7, 8, 10],
+    ]
+    monkeypatch.setattr("babelmill.tokenizers.cache._BYTES", 300)
+    tokenizer = bert()
+    again = [tokenizer.encode_lines([line], "en")[0].tolist() for line in lines]
+    assert again == first
+
+
+def test_pieces_without_a_prefix_begin_words(bert):
+    ids = np.asarray([[3, 6, 7, 8], [10, 13, 17, 4]])
+    starts = bert().word_starts(ids)
+    assert starts.tolist() == [[True, True, False, False], [True, False, True, True]]
+
+
+@pytest.mark.parametrize("mark", ["\u2581", "\u0120"])
+def test_marked_pieces_begin_words(roberta_like, mark):
+    folder, library = roberta_like(0)
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", f"{mark}a", "b"]
+    vocab = {piece: i for i, piece in enumerate(pieces)}
+    library.model = models.WordLevel(vocab, unk_token="<unk>")
+    library.save(str(folder / "tokenizer.json"))
+    starts = load_tokenizer(folder).word_starts(np.asarray([[0, 4, 5, 5, 4, 2]]))
+    assert starts[0, 1:5].tolist() == [True, False, False, True]
+
+
+def test_unmarked_pieces_are_refused_for_whole_words(roberta_like):
+    folder, _ = roberta_like(0)
+    with pytest.raises(UserError, match="does not mark where words begin"):
+        load_tokenizer(folder).word_starts(np.asarray([[4]]))
 
 
 def test_settings(bert):

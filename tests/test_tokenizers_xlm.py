@@ -7,6 +7,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from babelmill.languages import XNLI_LANGUAGES
@@ -164,8 +165,22 @@ def test_blanks_and_caches_change_nothing(tiny):
     assert one_by_one == first
 
 
+def test_words_begin_after_an_end_of_word(tiny):
+    tokenizer = tiny()
+    pieces = ["<s>", "low", "er</w>", "low</w>", "o", "w</w>", "</s>", "l"]
+    ids = np.asarray([[tokenizer._id_of.get(p, tokenizer.unk_id) for p in pieces]])
+    known = [piece in tokenizer._id_of for piece in pieces]
+    assert sum(known) >= 6
+    starts = tokenizer.word_starts(ids)[0].tolist()
+    for at in range(1, len(pieces)):
+        before = tokenizer.tokens(ids[0])[at - 1]
+        whole = before.endswith("</w>") or before in ("<s>", "</s>", "<unk>")
+        assert starts[at] == whole
+    assert starts[0]
+
+
 def test_full_caches_are_emptied(tiny, monkeypatch):
-    monkeypatch.setattr("babelmill.tokenizers.xlm._REMEMBERED", 2)
+    monkeypatch.setattr("babelmill.tokenizers.cache._BYTES", 500)
     monkeypatch.setattr("babelmill.tokenizers.xlm._LINES_AT_ONCE", 1)
     lines = ["low lower", "o w l", "low low", "r ."]
     bounded = [ids.tolist() for ids in tiny().encode_lines(lines, "en")]

@@ -47,6 +47,17 @@ class Tokenizer(abc.ABC):
         """Ids of one text or a pair with special tokens, and the segment of each."""
 
     @abc.abstractmethod
+    def word_starts(self, ids: np.ndarray) -> np.ndarray:
+        """Where tokens begin a word, for whole-word masking.
+
+        Args:
+            ids: (..., length) int.
+
+        Returns:
+            bool of the same shape.
+        """
+
+    @abc.abstractmethod
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """The vocabulary entry of each id."""
 

@@ -1,10 +1,13 @@
 """Tokenizers of the ``tokenizers`` library, as any tokenizer.json describes one."""
 
+import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Tokenizer as Library
+from tokenizers import models
 
 from babelmill.errors import UserError
 from babelmill.tokenizers.base import Tokenizer
@@ -14,6 +17,11 @@ _USUAL_NAMES = {
     "unk_token": ("[UNK]", "<unk>"),
     "mask_token": ("[MASK]", "<mask>"),
 }
+# What SentencePiece and byte-level BPE put before a word.
+_WORD_MARKS = ("\u2581", "\u0120")
+
+# Jobs say how many processes they take.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 class FastTokenizer(Tokenizer):
@@ -55,6 +63,7 @@ class FastTokenizer(Tokenizer):
         added = library.get_added_tokens_decoder()
         special = {i for i, token in added.items() if token.special}
         special |= {self.cls_id, self.sep_id, pad, unk, self._mask}
+        self._starts_word: np.ndarray | None = None
         # BERT's [unused1] and so on stand in no text.
         special |= {
             i for t, i in library.get_vocab().items() if t.startswith("[unused")
@@ -92,6 +101,11 @@ class FastTokenizer(Tokenizer):
             framed += after
         return [i for i, _ in framed], [segment for _, segment in framed]
 
+    def word_starts(self, ids: np.ndarray) -> np.ndarray:
+        if self._starts_word is None:
+            self._starts_word = _word_starts(self._library)
+        return self._starts_word[ids]
+
     def tokens(self, ids: Sequence[int]) -> list[str]:
         return [self._library.id_to_token(int(i)) for i in ids]
 
@@ -102,6 +116,30 @@ class FastTokenizer(Tokenizer):
         candidates = [names[role]] if role in names else _USUAL_NAMES[role]
         ids = map(self._library.token_to_id, candidates)
         return next((i for i in ids if i is not None), None)
+
+
+def _word_starts(library: Library) -> np.ndarray:
+    """Which entries of a vocabulary begin a word, (vocabulary,) bool.
+
+    Raises:
+        UserError: neither their starts nor their continuations are marked.
+    """
+    vocab = library.get_vocab()
+    starts = np.zeros(library.get_vocab_size(), bool)
+    if isinstance(library.model, models.WordPiece):
+        prefix = library.model.continuing_subword_prefix
+        for piece, i in vocab.items():
+            starts[i] = not piece.startswith(prefix)
+        return starts
+    marks = Counter(piece[:1] for piece in vocab)
+    mark = max(_WORD_MARKS, key=marks.__getitem__)
+    if not marks[mark]:
+        raise UserError(
+            "whole_word_mask: the tokenizer does not mark where words begin"
+        )
+    for piece, i in vocab.items():
+        starts[i] = piece.startswith(mark)
+    return starts
 
 
 class _Frame(NamedTuple):

@@ -1,5 +1,9 @@
 """BERT's tokenizer: WordPiece over words and punctuation marks."""
 
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
 from tokenizers import (
     Regex,
     Tokenizer,
@@ -11,6 +15,7 @@ from tokenizers import (
 )
 
 from babelmill.errors import UserError
+from babelmill.tokenizers.cache import WordIds, packed
 from babelmill.tokenizers.fast import FastTokenizer
 
 PAD, UNK, CLS, SEP, MASK = SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -57,6 +62,19 @@ class WordPieceTokenizer(FastTokenizer):
         library.decoder = decoders.WordPiece()
         library.add_special_tokens(list(SPECIALS))
         super().__init__(library, {}, fingerprint)
+        self._ids_of_word = WordIds()
+
+    def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
+        # Blanks part words before anything else looks at the text, so that words met
+        # before need no look at all.
+        words = [line.split(" ") for line in lines]
+        self._ids_of_word.make_room()
+        new = list(set(chain.from_iterable(words)) - self._ids_of_word.keys())
+        encoded = self._library.encode_batch_fast(new, add_special_tokens=False)
+        for word, encoding in zip(new, encoded, strict=True):
+            self._ids_of_word[word] = packed(encoding.ids)
+        ids = self._ids_of_word.__getitem__
+        return [np.frombuffer(b"".join(map(ids, line)), np.int32) for line in words]
 
 
 def bert_normalizer(

@@ -1,7 +1,6 @@
 """XLM's tokenizer: words of Moses or a segmenter, split by fastBPE codes."""
 
 import re
-from array import array
 from collections.abc import Container, Sequence
 from itertools import chain, islice
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from babelmill.tokenizers.base import Tokenizer
 from babelmill.tokenizers.bpe import END_OF_WORD, BytePairEncoding, Merge
+from babelmill.tokenizers.cache import WordIds, packed
 from babelmill.tokenizers.segmentation import Segmenter
 from babelmill.tokenizers.words import TextToWords
 
@@ -18,11 +18,6 @@ SPECIALS = (BOS, EOS, PAD, UNK, *(f"<special{i}>" for i in range(10)))
 _SPECIAL = re.compile(f"({'|'.join(SPECIALS)})")
 
 _LINES_AT_ONCE = 2048
-_REMEMBERED = 1 << 18
-
-# The ids of a word or segment, int32: quick to join to lines, and no burden to the
-# garbage collector, which would have to look at as many lists again and again.
-Ids = bytes
 
 
 class XLMTokenizer(Tokenizer):
@@ -65,15 +60,18 @@ class XLMTokenizer(Tokenizer):
         self.special_ids = np.array(sorted(vocab[name] for name in SPECIALS))
         self._id_of = vocab
         self._piece_of = {i: piece for piece, i in vocab.items()}
+        self._ends_word = np.zeros(len(vocab), bool)
+        for piece, i in vocab.items():
+            self._ends_word[i] = piece.endswith(END_OF_WORD) or piece in SPECIALS
         self.text_to_words = text_to_words
         known = (fastbpe_vocab or vocab) if self.mode == "facebook" else None
         self._bpe = BytePairEncoding(merges, vocab, known)
-        self._ids_of_word: dict[str, Ids] = {}
-        self._ids_of_segment: dict[str, dict[str, Ids]] = {}
+        self._ids_of_word = WordIds()
+        self._ids_of_segment: dict[str, WordIds] = {}
 
     def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
         segmenter = self.text_to_words.segmenter(lang)
-        ids_of = self._ids_of_segment.setdefault(lang, {})
+        ids_of = self._ids_of_segment.setdefault(lang, WordIds())
         rest = iter(lines)
         encoded: list[np.ndarray] = []
         while block := list(islice(rest, _LINES_AT_ONCE)):
@@ -105,6 +103,11 @@ class XLMTokenizer(Tokenizer):
         second = [] if b is None else [*map(int, b), self.sep_id]
         return first + second, [0] * len(first) + [1] * len(second)
 
+    def word_starts(self, ids: np.ndarray) -> np.ndarray:
+        starts = np.ones(ids.shape, bool)
+        starts[..., 1:] = self._ends_word[ids[..., :-1]]
+        return starts
+
     def tokens(self, ids: Sequence[int]) -> list[str]:
         return [self._piece_of[int(i)] for i in ids]
 
@@ -123,13 +126,13 @@ class XLMTokenizer(Tokenizer):
         return segments
 
     def _learn_segments(
-        self, segments: set[str], ids_of: dict[str, Ids], segmenter: Segmenter
+        self, segments: set[str], ids_of: WordIds, segmenter: Segmenter
     ) -> None:
         """Add segments to the ids of segments."""
-        if len(ids_of) > _REMEMBERED:
-            ids_of.clear()
+        ids_of.make_room()
         if self.mode != "facebook":
-            ids_of.update((name, _packed([self._id_of[name]])) for name in SPECIALS)
+            for name in SPECIALS:
+                ids_of[name] = packed([self._id_of[name]])
         new = [segment for segment in segments if segment not in ids_of]
         words = segmenter.words(new)
         self._learn_words(set(chain.from_iterable(words)))
@@ -138,11 +141,10 @@ class XLMTokenizer(Tokenizer):
             ids_of[segment] = b"".join(map(ids, its_words))
 
     def _learn_words(self, words: set[str]) -> None:
-        if len(self._ids_of_word) > _REMEMBERED:
-            self._ids_of_word.clear()
+        self._ids_of_word.make_room()
         new = [word for word in words if word not in self._ids_of_word]
         for word, cleaned in zip(new, self.text_to_words.clean(new), strict=True):
-            self._ids_of_word[word] = _packed(self._ids(cleaned))
+            self._ids_of_word[word] = packed(self._ids(cleaned))
 
     def _ids(self, word: str) -> list[int]:
         if word and " " not in word:
@@ -156,7 +158,3 @@ class XLMTokenizer(Tokenizer):
             return [piece for part in word.split() for piece in self._pieces(part)]
         # As transformers and PaddleNLP: blanks inside a word part its pieces.
         return " ".join(self._bpe.split(word)).split(" ")
-
-
-def _packed(ids: Sequence[int]) -> Ids:
-    return array("i", ids).tobytes()
