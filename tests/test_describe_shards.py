@@ -52,6 +52,13 @@ def test_faults_are_named(tmp_path, changes, fault):
     assert any(fault in line for line in found), found
 
 
+def test_causal_rows_have_no_masked_positions(tmp_path):
+    one_of_each = {"causal": [1, 0], "masked_lm_positions": [[0, 0, 0], [1, 0, 0]]}
+    assert faults(shard(tmp_path / "a_training.hdf5", **one_of_each)) == []
+    (line,) = faults(shard(tmp_path / "b_training.hdf5", causal=[1, 0]))
+    assert "masked positions in a causal row: 1 rows, row 0 first" in line
+
+
 def test_a_name_that_trainers_pass_over(tmp_path):
     (line,) = faults(shard(tmp_path / "part1.hdf5"))
     assert "has no 'training' in it" in line

@@ -1,5 +1,7 @@
 """BERT's sentence pairs: right labels, right halves, right shares."""
 
+from itertools import islice
+from random import Random
 from types import SimpleNamespace
 
 import h5py
@@ -11,7 +13,8 @@ from babelmill.randomness import stream
 from babelmill.shards.build import ShardSettings, Text, training_rows, validation_rows
 from babelmill.shards.documents import TokenizedDocuments, write_documents
 from babelmill.shards.layout import BERT_FIELDS, DTYPES, concatenate, write_shard
-from babelmill.shards.sentence_pairs import draw_pairs, pair_rows
+from babelmill.shards.sentence_pairs import draw_pairs, pair_rows, random_documents
+from babelmill.shards.split import Split
 
 LENGTH = 32
 CLS, SEP, PAD, MASK = 101, 102, 0, 103
@@ -42,12 +45,18 @@ def text(tmp_path_factory):
     return TokenizedDocuments(path)
 
 
-def rows_of(text, short_seq_prob=0.1, order=None):
-    everything = np.arange(DOCUMENTS)
-    order = everything if order is None else order
+def pairs_of(text, length, short_seq_prob, held_out=False, fraction=0.0):
+    split = Split(text, 1, fraction, 0)
+    others = random_documents(text, split, held_out, stream(1, "others"))
+    order = split.documents_in(-1 if held_out else 0)
+    return draw_pairs(text, order, others, length, short_seq_prob, Random(1))
+
+
+def rows_of(text, short_seq_prob=0.1):
+    pairs = pairs_of(text, LENGTH, short_seq_prob)
+    order = np.arange(len(pairs))
     rng = stream(2, "rows")
-    pairs = draw_pairs(text, order, everything, LENGTH, short_seq_prob, rng)
-    return concatenate(list(pair_rows(text.ids, pairs, TOKENIZER, LENGTH, rng)))
+    return concatenate(list(pair_rows(text.ids, pairs, order, TOKENIZER, LENGTH, rng)))
 
 
 def halves(rows, row):
@@ -89,8 +98,7 @@ def test_sentences_in_a_half_follow_each_other(text):
 
 def test_no_sentence_is_lost_or_used_twice_as_first_or_following_part(text):
     """Before truncation the parts that are not random tile every document."""
-    everything = np.arange(DOCUMENTS)
-    pairs = draw_pairs(text, everything, everything, LENGTH, 0.1, stream(3, "x"))
+    pairs = pairs_of(text, LENGTH, 0.1)
     covered = np.zeros(len(text.ids), int)
     for first, size, second, other, random in pairs.tolist():
         covered[first : first + size] += 1
@@ -118,8 +126,7 @@ def test_copies_of_a_document_are_no_random_second_part(tmp_path):
     content = [[np.full(5, 300), np.full(5, 301)]] * 8 + [[np.full(5, 900)] * 2]
     write_documents(tmp_path / "x.h5", content, 1000, False, {})
     text = TokenizedDocuments(tmp_path / "x.h5")
-    everything = np.arange(9)
-    pairs = draw_pairs(text, everything, everything, 24, 0.0, stream(1, "x"))
+    pairs = pairs_of(text, 24, 0.0)
     for first, _, second, _, random in pairs.tolist():
         if random:
             assert (text.ids[first] == 900) != (text.ids[second] == 900)
@@ -132,8 +139,7 @@ def test_no_part_of_a_pair_is_empty(tmp_path):
     ]
     write_documents(tmp_path / "x.h5", [*content, [empty]], 1000, True, {})
     text = TokenizedDocuments(tmp_path / "x.h5")
-    everything = np.arange(10)
-    pairs = draw_pairs(text, everything, everything, 24, 0.5, stream(1, "x"))
+    pairs = pairs_of(text, 24, 0.5)
     assert len(pairs) > 5
     assert (pairs[:, [1, 3]] > 0).all()
 
@@ -141,9 +147,28 @@ def test_no_part_of_a_pair_is_empty(tmp_path):
 def test_one_document_alone_is_refused(tmp_path):
     write_documents(tmp_path / "x.h5", [[np.full(5, 300)] * 4], 1000, False, {})
     text = TokenizedDocuments(tmp_path / "x.h5")
-    one = np.arange(1)
     with pytest.raises(UserError, match="two documents or more"):
-        draw_pairs(text, one, one, 24, 0.0, stream(1, "x"))
+        pairs_of(text, 24, 0.0)
+
+
+def test_a_lonely_held_out_document_is_paired_with_the_others(tmp_path):
+    content = [[np.full(3, 300 + 10 * i + j) for j in range(4)] for i in range(6)]
+    write_documents(tmp_path / "x.h5", content, 1000, False, {})
+    text = TokenizedDocuments(tmp_path / "x.h5")
+    (held,) = Split(text, 1, 0.001, 0).documents_in(-1)
+    draws = random_documents(text, Split(text, 1, 0.001, 0), True, stream(1, "x"))
+    drawn = {number for number, _ in islice(draws, 200)}
+    assert drawn == set(range(6)) - {held}
+
+
+@pytest.mark.parametrize("held_out", [True, False])
+def test_random_parts_stay_on_their_side_of_the_split(text, held_out):
+    held = set(Split(text, 1, 0.1, 0).documents_in(-1).tolist())
+    assert 30 < len(held) < 70
+    pairs = pairs_of(text, LENGTH, 0.1, held_out, fraction=0.1)
+    first, second = ((text.ids[pairs[:, n]] - 200) // 100 for n in (0, 2))
+    for number in {*first.tolist(), *second.tolist()}:
+        assert (number in held) == held_out
 
 
 SETTINGS = ShardSettings(
@@ -153,6 +178,7 @@ SETTINGS = ShardSettings(
     objectives={"mlm_nsp": 1.0},
     lg_sampling_factor=1.0,
     word_sampling_alpha=0.0,
+    whole_word_mask=False,
     short_seq_prob=0.1,
     validation_fraction=0.1,
     validation_rows=10_000,
@@ -177,7 +203,7 @@ def test_shards_part_the_text_and_validation_leaks_into_none(text):
         concatenate(list(training_rows(texts, TOKENIZER, settings, s, 0)))
         for s in first
     ]
-    own = set(texts[0].documents_in(settings, -1).tolist())
+    own = set(texts[0].split(settings).documents_in(-1).tolist())
     assert 30 < len(own) < 70
     for rows in shards:
         labels = rows["masked_lm_ids"]

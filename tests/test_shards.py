@@ -1,5 +1,7 @@
 """Tokenized documents, the validation split, masks and sampling, by definition."""
 
+import hashlib
+
 import h5py
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from babelmill.shards.documents import TokenizedDocuments, write_documents
 from babelmill.shards.layout import DTYPES, XLM_FIELDS, write_shard
 from babelmill.shards.masking import choose_positions, mask_tokens
 from babelmill.shards.sampling import Source, interleave, language_shares
-from babelmill.shards.split import VALIDATION, shard_of_documents
+from babelmill.shards.split import VALIDATION, Split
 from babelmill.truncation import fitting_lengths
 
 DOCUMENTS = [[[5, 6, 7], [8]], [[9, 9]], [[5, 6, 7], [8]]]
@@ -34,6 +36,47 @@ def test_documents_come_back_as_written(tmp_path):
     assert text.sentence(2).tolist() == [9, 9]
     assert np.flatnonzero(text.token_counts).tolist() == [5, 6, 7, 8, 9]
     assert text.token_counts[9] == 2
+
+
+def test_a_long_document_is_stored_in_parts_with_one_key(tmp_path, monkeypatch):
+    monkeypatch.setattr("babelmill.shards.documents._LONGEST_SENTENCES", 2)
+    monkeypatch.setattr("babelmill.shards.documents._LONGEST_TOKENS", 6)
+    long = [[1], [2], [3], [4] * 7, [5], [6]]
+    text = documents(tmp_path, [long, [[9]]])
+    parts = [text.document(number)[0].tolist() for number in range(len(text))]
+    assert parts == [[1, 2], [3] + [4] * 7, [5, 6], [9]]
+    keys = text.document_keys.tolist()
+    assert keys[0] == keys[1] == keys[2] != keys[3]
+    whole = [token for sentence in long for token in sentence]
+    digest = hashlib.blake2b(np.asarray(whole, "<i4").tobytes(), digest_size=8).digest()
+    assert keys[0] == int.from_bytes(digest, "little")
+
+
+def test_sides_of_a_translation_are_parted_at_the_same_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr("babelmill.shards.documents._LONGEST_SENTENCES", 2)
+    monkeypatch.setattr("babelmill.shards.documents._LONGEST_TOKENS", 3)
+    for content in ([[[1], [2], [3]]], [[[1] * 9, [], [3] * 9]]):
+        text = documents(tmp_path, content, aligned=True)
+        assert text.document_ends.tolist() == [2, 3]
+        assert text.document_keys.tolist() == [0, 0]
+
+
+def test_sentences_of_documents_by_hand(tmp_path):
+    text = documents(tmp_path, [[[1], [2, 2]], [[3]], [[4], [5], [6, 6, 6]]])
+    numbers = text.sentences_of(np.asarray([2, 0]))
+    assert numbers.tolist() == [3, 4, 5, 0, 1]
+    assert text.sentence_lengths(numbers).tolist() == [1, 1, 3, 1, 2]
+    assert text.sentences_of(np.zeros(0, int)).tolist() == []
+
+
+def test_blocks_of_documents_hold_few_sentences(tmp_path, monkeypatch):
+    monkeypatch.setattr("babelmill.shards.documents._SENTENCES_AT_ONCE", 4)
+    monkeypatch.setattr("babelmill.shards.documents._DOCUMENTS_AT_ONCE", 3)
+    text = documents(tmp_path, [[[1]] * n for n in (1, 1, 1, 1, 3, 2, 1)])
+    blocks = [block.tolist() for block in text.blocks()]
+    assert np.concatenate(blocks).tolist() == list(range(7))
+    sizes = [sum((1, 1, 1, 1, 3, 2, 1)[n] for n in block) for block in blocks]
+    assert max(map(len, blocks)) <= 3 and max(sizes) <= 4 + 3
 
 
 def test_keys_are_equal_for_equal_documents_only(tmp_path):
@@ -64,10 +107,30 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         TokenizedDocuments(path)
 
 
+def split_of(keys, shards, fraction, seed):
+    """The shard of documents with these keys, by number and by listing each shard."""
+    numbers = np.arange(len(keys))
+
+    class Text:
+        document_keys = np.asarray(keys, np.uint64)
+        __len__ = lambda self: len(keys)  # noqa: E731
+        blocks = lambda self: iter(np.array_split(numbers, 3))  # noqa: E731
+
+    text = Text()
+    split = Split(text, shards, fraction, seed)
+    listed = {
+        shard: split.documents_in(shard) for shard in (VALIDATION, *range(shards))
+    }
+    shard_of = split.shard_of(numbers)
+    for shard, documents in listed.items():
+        assert documents.tolist() == np.flatnonzero(shard_of == shard).tolist()
+    return shard_of
+
+
 def test_split_is_by_content_and_of_the_asked_size():
     keys = stream(1, "keys").integers(0, 2**63, 20_000).astype(np.uint64)
     keys[10_000:] = keys[:10_000]
-    shard = shard_of_documents(keys, 4, 0.1, seed=3)
+    shard = split_of(keys, 4, 0.1, seed=3)
     held_out = shard == VALIDATION
     assert (held_out[:10_000] == held_out[10_000:]).all()
     # 10,000 independent draws at 0.1: four standard deviations are 120.
@@ -78,8 +141,8 @@ def test_split_is_by_content_and_of_the_asked_size():
 
 def test_split_of_few_documents_has_validation():
     keys = np.arange(5, dtype=np.uint64)
-    assert (shard_of_documents(keys, 2, 0.001, seed=1) == VALIDATION).sum() == 1
-    assert (shard_of_documents(keys, 2, 0.0, seed=1) == VALIDATION).sum() == 0
+    assert (split_of(keys, 2, 0.001, seed=1) == VALIDATION).sum() == 1
+    assert (split_of(keys, 2, 0.0, seed=1) == VALIDATION).sum() == 0
 
 
 def test_masks_keep_their_definitions():
@@ -114,6 +177,44 @@ def test_masks_keep_their_definitions():
         assert abs(seen.sum() - share * n) < 4 * np.sqrt(share * (1 - share) * n)
 
 
+def test_whole_words_are_masked_whole():
+    rng = stream(9, "test")
+    rows, length = 4000, 40
+    starts = rng.random((rows, length)) < 0.6
+    lengths = rng.integers(5, length + 1, rows)
+    candidates = (np.arange(length) > 0) & (np.arange(length) < lengths[:, None] - 1)
+    positions, counts = choose_positions(
+        candidates, lengths, 0.15, 7, rng, word_starts=starts
+    )
+    for row in range(rows):
+        wanted = min(7, max(1, round(int(lengths[row]) * 0.15)))
+        chosen = set(positions[row, : counts[row]].tolist())
+        words = []
+        for at in np.flatnonzero(candidates[row]).tolist():
+            if starts[row, at] or at == 1:
+                words.append(set())
+            words[-1].add(at)
+        taken = [word for word in words if word <= chosen]
+        assert set().union(*taken) == chosen
+        assert len(chosen) == counts[row] <= wanted
+        # A word that would still fit was not passed over.
+        rest = [len(word) for word in words if word not in taken]
+        assert not rest or min(rest) > wanted - len(chosen)
+
+
+def test_every_word_is_as_likely_to_be_masked():
+    starts = np.tile(np.asarray([1, 1, 0, 1, 0, 1], bool), (30_000, 1))
+    candidates = np.ones_like(starts)
+    positions, _ = choose_positions(
+        candidates, np.full(30_000, 13), 0.15, 2, stream(1, "x"), word_starts=starts
+    )
+    # Two masks. Half of the rows draw a word of one token first, for which only the
+    # other such word fits; a quarter each draw one of the words of two tokens.
+    first = (positions == [0, 5]).all(1).mean()
+    assert first == pytest.approx(0.5, abs=0.015)
+    assert (positions == [1, 2]).all(1).mean() == pytest.approx(0.25, abs=0.015)
+
+
 def test_weighted_positions_follow_the_weights():
     rng = stream(8, "test")
     candidates = np.ones((40_000, 4), bool)
@@ -135,25 +236,30 @@ def test_language_shares_by_hand():
 
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 2.5])
 def test_a_source_repeats_each_row_as_often_as_asked(multiplier):
-    def blocks():
+    def blocks(_):
         for start in range(0, 100, 30):
             yield {"input_ids": np.arange(start, min(start + 30, 100))[:, None]}
 
-    source = Source(blocks(), 100, multiplier, 0.25)
+    source = Source(100, blocks, multiplier, 0.25)
     rows = np.concatenate(
         [source.take(n)["input_ids"] for n in (3, source.rows - 3)]
     ).ravel()
     times = np.bincount(rows, minlength=100)
     assert set(times) <= {int(multiplier), int(multiplier) + 1}
     assert abs(times.sum() - 100 * multiplier) <= 1
+    # Copies of a row lie a pass apart.
+    for row in range(100):
+        assert (np.diff(np.flatnonzero(rows == row)) > 40).all()
 
 
 def test_interleaving_mixes_and_loses_nothing():
     def blocks(first, count):
         yield {"input_ids": np.arange(first, first + count)[:, None]}
 
-    sources = [Source(blocks(0, 9000), 9000, 1.0, 0.0)]
-    sources.append(Source(blocks(9000, 3000), 3000, 1.0, 0.0))
+    sources = [
+        Source(9000, lambda _: blocks(0, 9000), 1.0, 0.0),
+        Source(3000, lambda _: blocks(9000, 3000), 1.0, 0.0),
+    ]
     rows = [b["input_ids"].ravel() for b in interleave(sources, stream(1, "mix"))]
     everything = np.concatenate(rows)
     assert sorted(everything) == list(range(12_000))
@@ -184,7 +290,7 @@ def test_shards_have_the_layout_that_peers_read(tmp_path):
     for name in ("a", "b"):
         write_shard(tmp_path / f"{name}_training.hdf5", [rows, rows])
     with h5py.File(tmp_path / "a_training.hdf5") as shard:
-        assert {name: shard[name].dtype for name in shard} == DTYPES
+        assert {n: shard[n].dtype for n in shard} == {n: DTYPES[n] for n in XLM_FIELDS}
         assert shard["input_ids"].shape == (6, 8)
         assert shard["next_sentence_labels"].shape == (6,)
         assert shard["input_ids"].compression == "gzip"

@@ -16,8 +16,7 @@ from babelmill.errors import UserError
 from babelmill.progress import progress
 from babelmill.script import named, run
 from babelmill.shards.build import (
-    NEXT_SENTENCE,
-    STREAM,
+    MONOLINGUAL,
     ShardSettings,
     Text,
     training_rows,
@@ -58,6 +57,9 @@ def main() -> None:
     parser.add_argument("--masked_lm_prob", type=float, default=0.15)
     parser.add_argument("--lg_sampling_factor", type=float, default=0.7)
     parser.add_argument("--word_sampling_alpha", type=float, default=0.0)
+    parser.add_argument(
+        "--whole_word_mask", action=argparse.BooleanOptionalAction, default=False
+    )
     parser.add_argument("--short_seq_prob", type=float, default=0.1)
     parser.add_argument("--validation_fraction", type=float, default=0.01)
     parser.add_argument("--validation_rows", type=int, default=200)
@@ -66,12 +68,10 @@ def main() -> None:
 
     tokenizer = load_tokenizer(args.tokenizer)
     objectives = {name: float(weight) for name, weight in args.objectives}
-    # A BERT is trained on sentence pairs, an XLM on streams.
-    alone = NEXT_SENTENCE if NEXT_SENTENCE in objectives else STREAM
-    texts = [
-        Text(alone, lang, (open_documents(path, tokenizer),), (lang,))
-        for lang, path in args.monolingual
-    ]
+    texts = []
+    for lang, path in args.monolingual:
+        side = open_documents(path, tokenizer)
+        texts += [Text(name, lang, (side,), (lang,)) for name in MONOLINGUAL]
     for sides in args.parallel:
         parallel = {lang: open_documents(path, tokenizer) for lang, path in sides}
         texts += translation_texts(parallel, args.pivot)

@@ -1,7 +1,8 @@
 """One shard of examples, BERT's or XLM's: which rows it holds, masked and mixed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 
@@ -11,14 +12,15 @@ from babelmill.shards.documents import TokenizedDocuments
 from babelmill.shards.layout import Rows, take
 from babelmill.shards.masking import choose_positions, mask_tokens
 from babelmill.shards.sampling import Source, interleave, language_shares
-from babelmill.shards.sentence_pairs import draw_pairs, pair_rows
-from babelmill.shards.split import VALIDATION, shard_of_documents
+from babelmill.shards.sentence_pairs import draw_pairs, pair_rows, random_documents
+from babelmill.shards.split import VALIDATION, Split
 from babelmill.shards.streams import count_rows, stream_rows
 from babelmill.shards.translation_pairs import translation_rows, usable_lines
 from babelmill.tokenizers import Tokenizer
 
 # Objectives: XLM's streams and translation pairs, BERT's sentence pairs.
-STREAM, PAIRS, NEXT_SENTENCE = "mlm", "tlm", "mlm_nsp"
+MASKED_STREAM, CAUSAL_STREAM, PAIRS, NEXT_SENTENCE = "mlm", "clm", "tlm", "mlm_nsp"
+MONOLINGUAL = (MASKED_STREAM, CAUSAL_STREAM, NEXT_SENTENCE)
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class ShardSettings:
     objectives: dict[str, float]
     lg_sampling_factor: float
     word_sampling_alpha: float
+    whole_word_mask: bool
     short_seq_prob: float
     validation_fraction: float
     validation_rows: int
@@ -47,18 +50,10 @@ class Text:
     sides: tuple[TokenizedDocuments, ...]
     langs: tuple[str, ...]
 
-    def documents_in(self, settings: ShardSettings, shard: int) -> np.ndarray:
-        """Numbers of the documents of one shard, in the order of the text."""
-        return np.flatnonzero(self._shards(settings) == shard)
-
-    def neighbors(self, settings: ShardSettings, shard: int) -> np.ndarray:
-        """Documents on the same side of the validation split as one shard."""
-        held_out = self._shards(settings) == VALIDATION
-        return np.flatnonzero(held_out == (shard == VALIDATION))
-
-    def _shards(self, settings: ShardSettings) -> np.ndarray:
-        return shard_of_documents(
-            self.sides[0].document_keys,
+    def split(self, settings: ShardSettings) -> Split:
+        """The validation split of the text's documents, and their shards."""
+        return Split(
+            self.sides[0],
             settings.shards,
             settings.validation_fraction,
             settings.random_seed,
@@ -66,12 +61,12 @@ class Text:
 
     def size(self, settings: ShardSettings) -> int:
         """Rows of the whole text: what the shares of languages are computed from."""
+        side = self.sides[0]
         if self.objective == PAIRS:
-            return len(usable_lines(*self.sides, np.arange(len(self.sides[0]))))
+            return sum(len(usable_lines(self.sides, b)) for b in side.blocks())
         if self.objective == NEXT_SENTENCE:
-            return len(self.sides[0].ids)
-        everything = np.arange(len(self.sides[0]))
-        return count_rows(self.sides[0], everything, settings.max_seq_length)
+            return len(side.ids)
+        return count_rows(side, side.blocks(), settings.max_seq_length)
 
 
 def multipliers(texts: list[Text], settings: ShardSettings) -> list[float]:
@@ -113,9 +108,8 @@ def training_rows(
         zip(texts, multipliers(texts, settings), strict=True)
     ):
         rng = stream(settings.random_seed, "rows", number, shard, dupe)
-        documents = rng.permutation(text.documents_in(settings, shard))
-        blocks, rows = _unmasked(text, documents, shard, tokenizer, settings, rng)
-        sources.append(Source(blocks, rows, multiplier, rng.random()))
+        rows, blocks = _unmasked(text, shard, tokenizer, settings, rng)
+        sources.append(Source(rows, blocks, multiplier, rng.random()))
     yield from _finished(sources, texts, tokenizer, settings, f"{shard} {dupe}")
 
 
@@ -126,38 +120,48 @@ def validation_rows(
     sources = []
     for number, text in enumerate(texts):
         rng = stream(settings.random_seed, "validation rows", number)
-        documents = text.documents_in(settings, VALIDATION)
-        blocks, rows = _unmasked(text, documents, VALIDATION, tokenizer, settings, rng)
+        rows, blocks = _unmasked(text, VALIDATION, tokenizer, settings, rng)
         share = min(1.0, settings.validation_rows / max(rows, 1))
-        sources.append(Source(blocks, rows, share, 0.5))
+        sources.append(Source(rows, blocks, share, 0.5))
     yield from _finished(sources, texts, tokenizer, settings, "validation")
 
 
 def _unmasked(
     text: Text,
-    documents: np.ndarray,
     shard: int,
     tokenizer: Tokenizer,
     settings: ShardSettings,
     rng: np.random.Generator,
-) -> tuple[Iterator[Rows], int]:
-    length = settings.max_seq_length
+) -> tuple[int, Callable[[int], Iterator[Rows]]]:
+    """How many rows one pass over a text's part of a shard has, and the passes."""
+    length, side = settings.max_seq_length, text.sides[0]
+    split = text.split(settings)
+    documents = rng.permutation(split.documents_in(shard))
     if not len(documents):
-        return iter(()), 0
+        return 0, lambda _: iter(())
     if text.objective == NEXT_SENTENCE:
-        (side,), short = text.sides, settings.short_seq_prob
-        others = text.neighbors(settings, shard)
-        pairs = draw_pairs(side, documents, others, length, short, rng)
-        return pair_rows(side.ids, pairs, tokenizer, length, rng), len(pairs)
+        others = random_documents(side, split, shard == VALIDATION, rng)
+        chance = Random(int(rng.integers(2**63)))
+        pairs = draw_pairs(
+            side, documents, others, length, settings.short_seq_prob, chance
+        )
+        return len(pairs), lambda _: pair_rows(
+            side.ids, pairs, rng.permutation(len(pairs)), tokenizer, length, rng
+        )
     lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
     if text.objective == PAIRS:
-        lines = usable_lines(*text.sides, documents)
-        lines = rng.permutation(lines)
-        rows = translation_rows(text.sides, lines, tokenizer, lang_ids, length, rng)
-        return rows, len(lines)
-    (side,), (lang_id,) = text.sides, lang_ids
-    count = count_rows(side, documents, length)
-    return stream_rows(side, documents, tokenizer, lang_id, length), count
+        lines = np.concatenate(
+            [usable_lines(text.sides, part) for part in side.parts(documents)]
+        )
+        return len(lines), lambda _: translation_rows(
+            text.sides, rng.permutation(lines), tokenizer, lang_ids, length, rng
+        )
+    # A pass after the first cuts the stream elsewhere.
+    rows = count_rows(side, side.parts(documents), length)
+    causal = text.objective == CAUSAL_STREAM
+    return rows, lambda _: stream_rows(
+        side, rng.permutation(documents), tokenizer, lang_ids[0], length, causal
+    )
 
 
 def _finished(
@@ -167,33 +171,39 @@ def _finished(
     settings: ShardSettings,
     name: str,
 ) -> Iterator[Rows]:
+    """Mix the rows of all sources and mask them, block by block."""
     rng = stream(settings.random_seed, "masks", name)
     special = np.zeros(tokenizer.vocab_size, bool)
     special[tokenizer.special_ids] = True
     random_words = np.flatnonzero(~special).astype(np.int32)
     weights = _word_weights(texts, settings.word_sampling_alpha)
+    has_causal = CAUSAL_STREAM in settings.objectives
     for rows in interleave(sources, rng):
         ids, lengths = rows["input_ids"], rows["input_mask"].sum(1, dtype=np.int64)
-        candidates = ~special[ids]
+        causal = rows.pop("causal", np.zeros(len(ids), np.int8)) > 0
         positions, counts = choose_positions(
-            candidates,
+            ~special[ids] & ~causal[:, None],
             lengths,
             settings.masked_lm_prob,
             settings.max_predictions_per_seq,
             rng,
             weights[ids] if weights is not None else None,
+            tokenizer.word_starts(ids) if settings.whole_word_mask else None,
         )
         masked, labels = mask_tokens(
             ids, positions, counts, tokenizer.mask_id, random_words, rng
         )
         finished = {
             **rows,
+            **({"causal": causal} if has_causal else {}),
             "input_ids": masked,
             "masked_lm_positions": positions,
             "masked_lm_ids": labels,
         }
         # The last row of a stream may hold special tokens alone.
-        yield take(finished, np.flatnonzero(counts))
+        yield take(finished, np.flatnonzero((counts > 0) | causal))
+        for side in {side for text in texts for side in text.sides}:
+            side.release()
 
 
 def _word_weights(texts: list[Text], alpha: float) -> np.ndarray | None:

@@ -25,7 +25,7 @@ def faults(path: Path, vocab_size: int | None = None) -> list[str]:
         for start in range(0, len(shard["input_ids"]), _ROWS_PER_BLOCK):
             rows = {
                 name: shard[name][start : start + _ROWS_PER_BLOCK]
-                for name in BERT_FIELDS
+                for name in (*BERT_FIELDS, *({"causal"} & set(shard)))
             }
             found += _faults_of_rows(rows, start, vocab_size)
     return found
@@ -58,6 +58,7 @@ def _faults_of_rows(
     positions, labels = rows["masked_lm_positions"], rows["masked_lm_ids"]
     length = ids.shape[1]
     lengths = mask.sum(1)
+    causal = rows.get("causal", np.zeros(len(ids))) > 0
     inside = np.take_along_axis(mask, positions.clip(0, length - 1), axis=1)
     # The first 0 ends the masked positions, for every reader of the layout.
     ends = np.where((positions == 0).any(1), (positions == 0).argmax(1), len(labels[0]))
@@ -76,7 +77,8 @@ def _faults_of_rows(
         "a masked position twice": (
             (np.diff(in_order, axis=1) == 0) & (in_order[:, 1:] > 0)
         ).any(1),
-        "no masked position": ends == 0,
+        "no masked position": (ends == 0) & ~causal,
+        "masked positions in a causal row": (ends > 0) & causal,
         "a next-sentence label that is not 0 or 1": ~np.isin(
             rows["next_sentence_labels"], (0, 1)
         ),

@@ -1,4 +1,4 @@
-"""The HDF5 layout of a shard, as PaddleNLP and NVIDIA read it, with XLM's two fields.
+"""The HDF5 layout of a shard, as PaddleNLP and NVIDIA read it, with XLM's fields.
 
 | field | dtype | shape |
 |---|---|---|
@@ -10,6 +10,9 @@
 | ``next_sentence_labels`` | int8 | (rows,), 1 where the second segment is random |
 | ``lang_ids`` (XLM) | int8 | (rows, max_seq_length) |
 | ``position_ids`` (XLM) | int16 | (rows, max_seq_length) |
+| ``causal`` (CLM) | int8 | (rows,), 1 where a row is predicted from left to right |
+
+A causal row has no masked positions: each of its tokens but the first is a target.
 """
 
 import os
@@ -30,9 +33,10 @@ DTYPES = {
     "next_sentence_labels": np.int8,
     "lang_ids": np.int8,
     "position_ids": np.int16,
+    "causal": np.int8,
 }
 BERT_FIELDS = tuple(DTYPES)[:6]
-XLM_FIELDS = tuple(DTYPES)
+XLM_FIELDS = tuple(DTYPES)[:8]
 
 # A reader of one batch inflates no more than this many rows.
 ROWS_PER_CHUNK = 64

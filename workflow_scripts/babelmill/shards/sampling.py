@@ -1,6 +1,6 @@
 """How many rows each source of a shard gives, and in which order they are written."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -23,38 +23,51 @@ def language_shares(sizes: np.ndarray, alpha: float) -> np.ndarray:
 class Source:
     """Rows of one language or language pair, some repeated or left out.
 
-    Row ``k`` occurs ``floor((k + 1) m + u) - floor(k m + u)`` times (systematic
-    sampling): ``multiplier`` times on average, and never by more than one off.
+    The text is passed over as often as ``multiplier`` says; the last pass, a part of
+    one, takes rows at even steps (systematic sampling). So each row occurs
+    ``multiplier`` times on average, never by more than one off, and its copies lie a
+    whole pass apart.
+
+    Args:
+        rows: of one pass.
+        blocks: yields the rows of a pass, given its number.
+        u: in [0, 1), rounds the number of rows up or down.
     """
 
-    def __init__(self, blocks: Iterator[Rows], rows: int, multiplier: float, u: float):
-        self._blocks = blocks
-        self._multiplier = multiplier
-        self._u = u
-        self._seen = 0
+    def __init__(
+        self,
+        rows: int,
+        blocks: Callable[[int], Iterator[Rows]],
+        multiplier: float,
+        u: float,
+    ):
+        self.rows = int(rows * multiplier + u)
+        self._stream = self._passes(rows, blocks)
         self._waiting: list[Rows] = []
-        self.rows = int(self._copies_before(np.asarray(rows)))
-
-    def _copies_before(self, row: np.ndarray) -> np.ndarray:
-        return np.floor(row * self._multiplier + self._u).astype(np.int64)
 
     def take(self, count: int) -> Rows:
         """The next ``count`` rows."""
         ready = sum(len(block["input_ids"]) for block in self._waiting)
         while ready < count:
-            block = self._repeated(next(self._blocks))
-            self._waiting.append(block)
-            ready += len(block["input_ids"])
+            self._waiting.append(next(self._stream))
+            ready += len(self._waiting[-1]["input_ids"])
         rows = concatenate(self._waiting)
         index = np.arange(ready)
         self._waiting = [take(rows, index[count:])]
         return take(rows, index[:count])
 
-    def _repeated(self, block: Rows) -> Rows:
-        count = len(block["input_ids"])
-        steps = self._copies_before(self._seen + np.arange(count + 1))
-        self._seen += count
-        return take(block, np.repeat(np.arange(count), np.diff(steps)))
+    def _passes(
+        self, rows: int, blocks: Callable[[int], Iterator[Rows]]
+    ) -> Iterator[Rows]:
+        number, left = 0, self.rows
+        while left:
+            wanted, seen = min(left, rows), 0
+            for block in blocks(number):
+                places = seen + np.arange(len(block["input_ids"]) + 1)
+                seen = int(places[-1])
+                chosen = np.flatnonzero(np.diff(places * wanted // rows))
+                yield block if wanted == rows else take(block, chosen)
+            number, left = number + 1, left - wanted
 
 
 def interleave(sources: list[Source], rng: np.random.Generator) -> Iterator[Rows]:

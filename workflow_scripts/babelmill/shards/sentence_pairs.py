@@ -8,9 +8,11 @@ A pair is two ranges of the documents' ids, so that no token is touched before t
 of a whole block are filled at once.
 """
 
+import tempfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -18,10 +20,13 @@ import numpy as np
 from babelmill.errors import UserError
 from babelmill.shards.documents import TokenizedDocuments
 from babelmill.shards.layout import Rows
+from babelmill.shards.split import VALIDATION, Split
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-_PAIRS_PER_BLOCK = 8192
+_PAIRS_PER_BLOCK = 4096
+_DOCUMENTS_PER_BLOCK = 1 << 16
+_DRAWS_AT_ONCE = 4096
 _SPECIAL_TOKENS = 3
 _TRIES = 10
 
@@ -32,50 +37,96 @@ _Pair = tuple[int, int, int, int, bool]
 def draw_pairs(
     documents: TokenizedDocuments,
     order: np.ndarray,
-    others: np.ndarray,
+    others: Iterator[tuple[int, int]],
     length: int,
     short_seq_prob: float,
-    rng: np.random.Generator,
+    chance: Random,
 ) -> np.ndarray:
-    """Draw the pairs of some documents, in random order.
+    """Draw the pairs of some documents, in their order.
 
     Args:
         order: numbers of the documents to make pairs of.
-        others: numbers of the documents that random second parts are drawn from.
+        others: random documents with their keys, as ``random_documents`` gives them.
         length: tokens of a row, special tokens included.
         short_seq_prob: share of documents whose pairs aim at a random shorter length.
 
     Returns:
-        (pairs, 5) int64: first token and length of the first and of the second part
-        in the documents' ids, before truncation, and whether the second is random.
+        (pairs, 5) int64, on disk: first token and length of the first and of the second
+        part in the documents' ids, before truncation, and whether the second is random.
+    """
+    candidates = _Candidates(documents, others, chance)
+    room = length - _SPECIAL_TOKENS
+    with tempfile.TemporaryFile() as table:
+        for start in range(0, len(order), _DOCUMENTS_PER_BLOCK):
+            block = array("q")
+            for number in order[start : start + _DOCUMENTS_PER_BLOCK].tolist():
+                target = room
+                if chance.random() < short_seq_prob:
+                    target = 2 + int(chance.random() * (room - 1))
+                for pair in _pairs_of(candidates, number, target, chance):
+                    block.extend(pair)
+            table.write(block)
+            documents.release()
+        if not table.tell():
+            return np.zeros((0, 5), np.int64)
+        return np.memmap(table, np.int64, "r").reshape(-1, 5)
+
+
+def random_documents(
+    documents: TokenizedDocuments,
+    split: Split,
+    held_out: bool,
+    rng: np.random.Generator,
+) -> Iterator[tuple[int, int]]:
+    """Yield random documents of one side of the split, with their keys, for ever.
+
+    A held-out document that is the only one is paired with those of the other side.
 
     Raises:
-        UserError: there is no other document to draw from.
+        UserError: all documents for training are copies of one.
     """
-    keys = documents.document_keys[others]
-    if (keys == keys[:1]).all():
+    keys = documents.document_keys
+    # Held-out documents are few: too few to meet them among random ones.
+    few = split.documents_in(VALIDATION) if held_out else np.zeros(0, np.int64)
+    if len(np.unique(keys[few])) < 2:
+        few = None
+    if not held_out and _all_are_copies(documents, split):
         raise UserError(
             f"{documents.path}: next-sentence pairs need two documents or more: part"
             " documents by blank lines, or set lines_per_document"
         )
-    chance = Random(int(rng.integers(2**63)))
-    candidates = _Candidates(documents, others, chance)
-    room = length - _SPECIAL_TOKENS
-    table = array("q")
-    for number in order.tolist():
-        target = room
-        if chance.random() < short_seq_prob:
-            target = 2 + int(chance.random() * (room - 1))
-        for pair in _pairs_of(candidates, number, target, chance):
-            table.extend(pair)
-    pairs = np.frombuffer(table, np.int64).reshape(-1, 5)
-    return pairs[rng.permutation(len(pairs))]
+
+    def draws() -> Iterator[tuple[int, int]]:
+        while True:
+            numbers = rng.integers(
+                len(keys if few is None else few), size=_DRAWS_AT_ONCE
+            )
+            if few is None:
+                numbers = numbers[~split.is_validation(numbers)]
+            else:
+                numbers = few[numbers]
+            yield from zip(numbers.tolist(), keys[numbers].tolist(), strict=True)
+
+    return draws()
+
+
+def _all_are_copies(documents: TokenizedDocuments, split: Split) -> bool:
+    found: set[int] = set()
+    for block in documents.blocks():
+        training = block[~split.is_validation(block)]
+        found.update(np.unique(documents.document_keys[training])[:2].tolist())
+    return len(found) < 2
 
 
 class _Candidates:
     """The documents that random second parts are drawn from."""
 
-    def __init__(self, documents: TokenizedDocuments, others: np.ndarray, chance):
+    def __init__(
+        self,
+        documents: TokenizedDocuments,
+        others: Iterator[tuple[int, int]],
+        chance: Random,
+    ):
         self._documents = documents
         self._others = others
         self._chance = chance.random
@@ -89,15 +140,21 @@ class _Candidates:
 
         None where every draw is a copy of document ``number``.
         """
-        keys = self._documents.document_keys
-        for _ in range(_TRIES):
-            other = int(self._others[int(self._chance() * len(self._others))])
-            bounds = self.bounds(other)
-            last = len(bounds) - 1
-            if last and keys[other] != keys[number]:
-                start = int(self._chance() * last)
-                end = bisect_left(bounds, bounds[start] + wanted, start + 1, last)
-                return bounds[start], bounds[end] - bounds[start]
+        text = self._documents
+        own_key = text.document_keys[number]
+        for other, key in islice(self._others, _TRIES):
+            if key == own_key:
+                continue
+            first, stop = text.sentence_range(other)
+            sentence = first + int(self._chance() * (stop - first))
+            begin = int(text.sentence_ends[sentence - 1]) if sentence else 0
+            # No sentence but an empty line is shorter than a token.
+            ends = text.sentence_ends[
+                sentence : min(stop, sentence + max(wanted, 0) + 1)
+            ]
+            last = min(int(ends.searchsorted(begin + wanted)), len(ends) - 1)
+            if size := int(ends[last]) - begin:
+                return begin, size
         return None
 
 
@@ -129,13 +186,14 @@ def _pairs_of(
 def pair_rows(
     ids: np.ndarray,
     pairs: np.ndarray,
+    order: np.ndarray,
     tokenizer: Tokenizer,
     length: int,
     rng: np.random.Generator,
 ) -> Iterator[Rows]:
-    """Yield blocks of unmasked rows ``[CLS] A [SEP] B [SEP]``, one a pair."""
-    for start in range(0, len(pairs), _PAIRS_PER_BLOCK):
-        block = pairs[start : start + _PAIRS_PER_BLOCK]
+    """Yield blocks of unmasked rows ``[CLS] A [SEP] B [SEP]``, one a pair, in order."""
+    for start in range(0, len(order), _PAIRS_PER_BLOCK):
+        block = np.asarray(pairs[order[start : start + _PAIRS_PER_BLOCK]])
         yield _rows(ids, block, tokenizer, length, rng)
 
 
@@ -154,9 +212,10 @@ def _rows(
     place = np.arange(length)
     in_a = (place >= 1) & (place <= a_size)
     in_b = (place >= a_size + 2) & (place < a_size + 2 + b_size)
-    source = np.where(in_a, a + place - 1, np.where(in_b, b + place - a_size - 2, 0))
     end = a_size + b_size + 2
-    input_ids = np.where(in_a | in_b, ids[source], tokenizer.pad_id).astype(np.int32)
+    source = place + np.where(place >= a_size + 2, b - a_size - 2, a - 1)
+    input_ids = ids.take(source, mode="clip").astype(np.int32)
+    input_ids[~(in_a | in_b)] = tokenizer.pad_id
     input_ids[:, 0] = tokenizer.cls_id
     input_ids[(place == a_size + 1) | (place == end)] = tokenizer.sep_id
     return {

@@ -3,32 +3,57 @@
 import numpy as np
 
 from babelmill.randomness import derived_seed
+from babelmill.shards.documents import TokenizedDocuments
 
 VALIDATION = -1
 
 
-def shard_of_documents(
-    keys: np.ndarray, shards: int, validation_fraction: float, seed: int
-) -> np.ndarray:
-    """The shard of each document, or ``VALIDATION``.
+class Split:
+    """The shard of every document of a text, or ``VALIDATION``.
 
     Documents with equal keys fall on the same side of the split, whatever the number
     of shards. A positive fraction makes at least one document validation.
-
-    Args:
-        keys: (documents,) uint64, as ``TokenizedDocuments.document_keys``.
-
-    Returns:
-        (documents,) int32.
     """
-    mixed = _mix(keys + np.uint64(derived_seed(seed, "validation split")))
-    # Spread by number, not by key: copies of one document go to all shards.
-    numbers = _mix(np.arange(len(keys), dtype=np.uint64))
-    shard = (numbers % np.uint64(shards)).astype(np.int32)
-    if validation_fraction > 0 and len(keys):
-        threshold = np.uint64(min(validation_fraction, 1.0) * (2**64 - 2**11))
-        shard[mixed <= max(threshold, mixed.min())] = VALIDATION
-    return shard
+
+    def __init__(
+        self,
+        documents: TokenizedDocuments,
+        shards: int,
+        validation_fraction: float,
+        seed: int,
+    ):
+        self._documents = documents
+        self._shards = np.uint64(shards)
+        self._offset = np.uint64(derived_seed(seed, "validation split"))
+        self._threshold = None
+        if validation_fraction > 0 and len(documents):
+            lowest = min(self._mixed_keys(block).min() for block in documents.blocks())
+            share = np.uint64(min(validation_fraction, 1.0) * (2**64 - 2**11))
+            self._threshold = max(share, lowest)
+
+    def shard_of(self, numbers: np.ndarray) -> np.ndarray:
+        """The shard of the documents of these numbers, int32."""
+        # Spread by number, not by key: copies of one document go to all shards.
+        shard = (_mix(numbers.astype(np.uint64)) % self._shards).astype(np.int32)
+        shard[self.is_validation(numbers)] = VALIDATION
+        return shard
+
+    def is_validation(self, numbers: np.ndarray) -> np.ndarray:
+        """Whether the documents of these numbers are held out, bool."""
+        if self._threshold is None:
+            return np.zeros(len(numbers), bool)
+        return self._mixed_keys(numbers) <= self._threshold
+
+    def documents_in(self, shard: int) -> np.ndarray:
+        """Numbers of the documents of one shard, int64, ascending."""
+        parts = [
+            block[self.shard_of(block) == shard] for block in self._documents.blocks()
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+    def _mixed_keys(self, numbers: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return _mix(self._documents.document_keys[numbers] + self._offset)
 
 
 def _mix(values: np.ndarray) -> np.ndarray:

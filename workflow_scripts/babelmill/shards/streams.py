@@ -5,7 +5,7 @@ cut into rows (Lample & Conneau 2019, section 3.2). Unlike XLM's, every row open
 the token that also opens the input of fine-tuning, so that its embedding is trained.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -16,13 +16,19 @@ from babelmill.tokenizers import Tokenizer
 _TOKENS_PER_BLOCK = 1 << 18
 
 
-def count_rows(documents: TokenizedDocuments, order: np.ndarray, length: int) -> int:
-    """How many rows ``stream_rows`` gives: all tokens and one end a sentence."""
-    filled = np.concatenate([[0], np.cumsum(documents.sentence_lengths() > 0)])
-    sentences = np.diff(filled[documents.document_ends], prepend=0)[order].sum()
-    token_ends = documents.sentence_ends[documents.document_ends - 1]
-    tokens = np.diff(token_ends, prepend=0)[order].sum()
-    return int(-(-(tokens + sentences) // (length - 1)))
+def count_rows(
+    documents: TokenizedDocuments, blocks: Iterable[np.ndarray], length: int
+) -> int:
+    """How many rows ``stream_rows`` gives: all tokens and one end a sentence.
+
+    Args:
+        blocks: numbers of the documents, in parts.
+    """
+    size = 0
+    for block in blocks:
+        lengths = documents.sentence_lengths(documents.sentences_of(block))
+        size += int(lengths.sum() + np.count_nonzero(lengths))
+    return -(-size // (length - 1))
 
 
 def stream_rows(
@@ -31,6 +37,7 @@ def stream_rows(
     tokenizer: Tokenizer,
     lang_id: int,
     length: int,
+    causal: bool = False,
 ) -> Iterator[Rows]:
     """Yield blocks of unmasked rows of the documents numbered ``order``.
 
@@ -39,21 +46,23 @@ def stream_rows(
     body = length - 1
     parts: list[np.ndarray] = []
     size = 0
-    for number in order:
-        ids, ends = documents.document(int(number))
+    for number in order.tolist():
+        ids, ends = documents.document(number)
         parts.append(np.insert(ids.astype(np.int32), ends, tokenizer.eos_id))
         size += len(parts[-1])
         if size >= _TOKENS_PER_BLOCK:
             stream = np.concatenate(parts)
             whole = size - size % body
-            yield _rows(stream[:whole], tokenizer, lang_id, length)
+            yield _rows(stream[:whole], tokenizer, lang_id, length, causal)
             parts = [stream[whole:]]
             size -= whole
     if size:
-        yield _rows(np.concatenate(parts), tokenizer, lang_id, length)
+        yield _rows(np.concatenate(parts), tokenizer, lang_id, length, causal)
 
 
-def _rows(stream: np.ndarray, tokenizer: Tokenizer, lang_id: int, length: int) -> Rows:
+def _rows(
+    stream: np.ndarray, tokenizer: Tokenizer, lang_id: int, length: int, causal: bool
+) -> Rows:
     count = -(-len(stream) // (length - 1))
     body = np.full(count * (length - 1), tokenizer.pad_id, np.int32)
     body[: len(stream)] = stream
@@ -69,4 +78,5 @@ def _rows(stream: np.ndarray, tokenizer: Tokenizer, lang_id: int, length: int) -
         "next_sentence_labels": np.zeros(count, np.int8),
         "lang_ids": np.full((count, length), lang_id, np.int8),
         "position_ids": np.tile(np.arange(length, dtype=np.int16), (count, 1)),
+        "causal": np.full(count, causal, np.int8),
     }

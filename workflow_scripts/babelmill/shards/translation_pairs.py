@@ -14,19 +14,16 @@ from babelmill.shards.layout import Rows
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-_ROWS_PER_BLOCK = 4096
+_ROWS_PER_BLOCK = 1024
 _SPECIAL_TOKENS = 4
 
 
 def usable_lines(
-    first: TokenizedDocuments, second: TokenizedDocuments, order: np.ndarray
+    sides: tuple[TokenizedDocuments, TokenizedDocuments], documents: np.ndarray
 ) -> np.ndarray:
-    """The lines of the documents ``order`` that have text on both sides."""
-    starts = np.concatenate([[0], first.document_ends[:-1]])[order]
-    stops = first.document_ends[order]
-    lines = np.concatenate([np.arange(*r) for r in zip(starts, stops, strict=True)])
-    sizes = (side.sentence_lengths()[lines] for side in (first, second))
-    return lines[np.logical_and(*sizes)]
+    """The lines of some documents that have text on both sides, (lines,) int64."""
+    lines = sides[0].sentences_of(documents)
+    return lines[np.logical_and(*(side.sentence_lengths(lines) for side in sides))]
 
 
 def translation_rows(
@@ -49,6 +46,7 @@ def translation_rows(
             "next_sentence_labels": np.zeros(len(block), np.int8),
             "lang_ids": np.zeros((len(block), length), np.int8),
             "position_ids": np.zeros((len(block), length), np.int16),
+            "causal": np.zeros(len(block), np.int8),
         }
         for row, (line, swap) in enumerate(zip(block.tolist(), swapped, strict=True)):
             halves = [
