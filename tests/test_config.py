@@ -24,13 +24,15 @@ def objects(node, path="config"):
         if node.get("type") == "object" or "properties" in node:
             yield path, node
         for key, value in node.items():
-            yield from objects(value, f"{path}.{key}")
+            if key != "if":
+                yield from objects(value, f"{path}.{key}")
 
 
 def test_every_object_is_closed_and_every_key_described():
     defined = schema()["$defs"]
     for path, node in objects(schema()):
-        assert "additionalProperties" in node, path
+        # Or else the schemas that a condition chooses from are.
+        assert "additionalProperties" in node or "then" in node, path
         for key, value in node.get("properties", {}).items():
             name = value.get("$ref", "").rpartition("/")[2]
             described = {**defined.get(name, {}), **value}
@@ -154,6 +156,71 @@ def test_a_fault_of_the_schema_is_one_line():
     assert "\n" not in str(error.value) and len(str(error.value)) < 400
 
 
+BERT = {
+    "tokenizer": "pieces",
+    "monolingual": ["demo-monolingual"],
+    "objectives": {"mlm_nsp": 1},
+    "architecture": {
+        "model_type": "bert",
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    },
+    "training": {"max_steps": 5},
+}
+
+
+def config_with_bert(**changes):
+    config = load_config()
+    config["tokenizers"]["pieces"] = {
+        "type": "bert",
+        "learn_from": ["demo-monolingual"],
+    }
+    config["models"]["bert"] = {**copy.deepcopy(BERT), **changes}
+    validate(config, str(ROOT / "schemas" / "config.schema.yaml"))
+    return config
+
+
+def test_a_bert_gets_its_own_defaults_and_flags():
+    config = config_with_bert(shards={"whole_word_mask": True})
+    check(config)
+    architecture = config["models"]["bert"]["architecture"]
+    assert architecture["layer_norm_eps"] == 1e-12
+    assert "n_langs" not in architecture and "emb_dim" not in architecture
+    flags = Plan(config).shard_flags("bert")
+    assert "mlm_nsp=1" in flags and "--whole_word_mask" in flags
+    assert flags[flags.index("--short_seq_prob") + 1] == "0.1"
+    assert "en=results/tokenized/demo-monolingual/pieces/en.h5" in flags
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (
+            {"tokenizer": "demo-bpe"},
+            "demo-bpe is of type xlm, and models of model_type bert need one of type"
+            " bert",
+        ),
+        ({"objectives": {"mlm": 1}}, "objectives: mlm is not for model_type bert"),
+        (
+            {"architecture": {**BERT["architecture"], "num_attention_heads": 3}},
+            r"num_attention_heads \(3\) must divide hidden_size \(16\)",
+        ),
+        ({"monolingual": []}, "objective mlm_nsp needs corpora in monolingual"),
+    ],
+)
+def test_a_bert_that_fits_nothing_is_refused(changes, message):
+    with pytest.raises(UserError, match=message):
+        check(config_with_bert(**changes))
+
+
+def test_keys_of_one_architecture_are_unknown_to_the_other():
+    config = load_config()
+    config["models"]["demo-mlm"]["architecture"]["hidden_size"] = 16
+    with pytest.raises(UserError, match="'hidden_size' was unexpected"):
+        check_schema(config, schema())
+
+
 def test_plan_names_every_shard_and_score_once():
     plan = Plan(load_config())
     shards = plan.training_shards("demo-mlm")
@@ -194,7 +261,7 @@ def test_defaults_reach_every_part():
     for part, name in (
         (config["models"]["demo-mlm"]["training"], "pretraining"),
         (config["models"]["demo-mlm"]["shards"], "shards"),
-        (config["models"]["demo-mlm"]["architecture"], "architecture"),
+        (config["models"]["demo-mlm"]["architecture"], "xlm_architecture"),
         (config["tasks"]["demo-nli"]["finetuning"], "finetuning"),
     ):
         # The one default that depends on another setting.

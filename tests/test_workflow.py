@@ -6,9 +6,12 @@ import shutil
 import subprocess
 import sys
 
+import h5py
+import numpy as np
 import pytest
 import yaml
 
+from babelmill.shards.layout import BERT_FIELDS
 from conftest import ROOT, environment_with_python, load_config
 
 SMOKE = load_config("smoke")
@@ -66,6 +69,72 @@ def test_scores_are_in_long_form(smoke_run):
     wanted = ["model", "setting", "seed", "language", "split", "metric", "value", "n"]
     assert set(wanted) <= set(rows[0])
     assert {row["split"] for row in rows} == {"test"}
+
+
+def test_shards_are_the_same_bytes_for_any_cores(smoke_run, project):
+    shards = "results/shards/demo-mlm-tlm"
+    project.run("--cores", "1", f"{shards}/manifest.json", "--force")
+    ours = sorted((project.folder / shards).glob("*.hdf5"))
+    assert len(ours) == 3
+    for path in ours:
+        other = smoke_run.folder / shards / path.name
+        assert path.read_bytes() == other.read_bytes(), path.name
+
+
+def test_shards_of_bert_and_of_causal_rows(project, tmp_path):
+    """Words masked whole, next-sentence labels, rows to be read from left to right."""
+    own = overlay(
+        tmp_path,
+        tokenizers={"pieces": {"type": "bert", "learn_from": ["demo-monolingual"],
+                               "vocab_size": 900}},
+        models={
+            "pairs": {
+                "tokenizer": "pieces", "monolingual": ["demo-monolingual"],
+                "objectives": {"mlm_nsp": 1},
+                "architecture": {"model_type": "bert", "hidden_size": 16,
+                                 "num_hidden_layers": 1, "num_attention_heads": 2},
+                "shards": {"dupe_factor": 2, "max_seq_length": 64,
+                           "whole_word_mask": True, "validation_fraction": 0.1},
+                "training": {"max_steps": 5},
+            },
+            "demo-mlm": {"objectives": {"mlm": 1, "clm": 1}},
+        },
+    )  # fmt: skip
+    shards = [f"results/shards/{model}" for model in ("pairs", "demo-mlm")]
+    project.run(*(f"{s}/manifest.json" for s in shards), configs=("smoke", own))
+    for folder, tokenizer in zip(shards, ("pieces", "demo-bpe"), strict=True):
+        done = subprocess.run(
+            [sys.executable, ROOT / "workflow_scripts" / "describe_shards.py", folder,
+             "--tokenizer", f"results/tokenizers/{tokenizer}"],
+            cwd=project.folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr + done.stdout
+    pairs = project.folder / shards[0]
+    vocab = (project.folder / "results/tokenizers/pieces/vocab.txt").read_text()
+    vocab = vocab.splitlines()
+    with h5py.File(pairs / "0-of-1.dupe1_training.hdf5") as shard:
+        rows = {name: shard[name][:] for name in shard}
+    assert set(rows) == set(BERT_FIELDS)
+    assert 0.3 < rows["next_sentence_labels"].mean() < 0.7
+    for row in range(len(rows["input_ids"])):
+        count = np.count_nonzero(rows["masked_lm_positions"][row])
+        positions, labels = (
+            rows[name][row, :count].tolist()
+            for name in ("masked_lm_positions", "masked_lm_ids")
+        )
+        masked = dict(zip(positions, labels, strict=True))
+        ids = [masked.get(i, t) for i, t in enumerate(rows["input_ids"][row].tolist())]
+        for at, right in masked.items():
+            if vocab[right].startswith("##") and not vocab[ids[at - 1]].startswith("["):
+                assert at - 1 in masked
+            if vocab[ids[at + 1]].startswith("##"):
+                assert at + 1 in masked
+    with h5py.File(project.folder / shards[1] / "0-of-2.dupe0_training.hdf5") as shard:
+        causal, positions = shard["causal"][:] > 0, shard["masked_lm_positions"][:]
+        masks = (shard["input_ids"][:] == 5).any(1)
+    assert causal.mean() == pytest.approx(0.5, abs=0.05)
+    assert not positions[causal].any() and not masks[causal].any()
+    assert positions[~causal].any(1).all() and masks[~causal].mean() > 0.5
 
 
 def test_every_job_left_a_log_and_a_benchmark(smoke_run):

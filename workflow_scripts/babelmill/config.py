@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from babelmill.errors import UserError
-from babelmill.plan import Plan
+from babelmill.plan import OBJECTIVES, Plan
 
 Config = dict[str, Any]
 
@@ -51,18 +51,43 @@ def check(config: Config) -> None:
 
 def _check_model(where: str, model: Config, config: Config) -> None:
     _known(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"])
-    for key, objective in (("monolingual", "mlm"), ("parallel", "tlm")):
+    for key, served in OBJECTIVES.items():
         _known(f"{where}.{key}", model[key], config["corpora"])
-        if objective in model["objectives"] and not model[key]:
-            raise UserError(f"{where}: objective {objective} needs corpora in {key}")
+        for objective in served & set(model["objectives"]):
+            if not model[key]:
+                raise UserError(
+                    f"{where}: objective {objective} needs corpora in {key}"
+                )
     for name in model["parallel"]:
         if not config["corpora"][name]["aligned"]:
             raise UserError(f"{where}.parallel: corpus {name} is not aligned: true")
+    _check_family(where, model, config["tokenizers"][model["tokenizer"]])
+
+
+# Family of a model: its tokenizer's type, its objectives, its width and its heads.
+_XLM = ("xlm", {"mlm", "clm", "tlm"}, "emb_dim", "n_heads")
+_BERT = ("bert", {"mlm_nsp"}, "hidden_size", "num_attention_heads")
+
+
+def _check_family(where: str, model: Config, tokenizer: Config) -> None:
+    """Refuse an architecture that its tokenizer, objectives or sizes do not fit."""
     architecture, length = model["architecture"], model["shards"]["max_seq_length"]
-    if architecture["emb_dim"] % architecture["n_heads"]:
+    family = architecture["model_type"]
+    type, objectives, width, heads = _XLM if family == "xlm" else _BERT
+    if tokenizer["type"] != type:
         raise UserError(
-            f"{where}.architecture: n_heads ({architecture['n_heads']}) must divide"
-            f" emb_dim ({architecture['emb_dim']})"
+            f"{where}.tokenizer: {model['tokenizer']} is of type {tokenizer['type']},"
+            f" and models of model_type {family} need one of type {type}"
+        )
+    if unfit := set(model["objectives"]) - objectives:
+        raise UserError(
+            f"{where}.objectives: {min(unfit)} is not for model_type {family}; there"
+            f" are: {', '.join(sorted(objectives))}"
+        )
+    if architecture[width] % architecture[heads]:
+        raise UserError(
+            f"{where}.architecture: {heads} ({architecture[heads]}) must divide"
+            f" {width} ({architecture[width]})"
         )
     if length > architecture["max_position_embeddings"]:
         raise UserError(
@@ -102,11 +127,6 @@ def _check_languages(where: str, name: str, config: Config) -> None:
     """Refuse languages of texts or tables that the tokenizer learns nothing of."""
     model = config["models"][name]
     tokenizer = config["tokenizers"][model["tokenizer"]]
-    if tokenizer["type"] == "bert":
-        raise UserError(
-            f"models.{name}.tokenizer: {model['tokenizer']} is of type bert, and models"
-            " are XLMs so far"
-        )
     plan = Plan(config)
     if "learn_from" not in tokenizer:
         return

@@ -15,6 +15,8 @@ XNLI_FILES = {
     "dev": ("xnli", "XNLI-1.0/xnli.dev.tsv"),
     "test": ("xnli", "XNLI-1.0/xnli.test.tsv"),
 }
+# What the corpora under each key of a model serve.
+OBJECTIVES = {"monolingual": {"mlm", "clm", "mlm_nsp"}, "parallel": {"tlm"}}
 
 
 class Plan:
@@ -135,8 +137,7 @@ class Plan:
         One list a corpus; none for an objective that the model does not have.
         """
         entry = self._model(model)
-        objective = {"monolingual": "mlm", "parallel": "tlm"}[key]
-        if objective not in entry["objectives"]:
+        if not OBJECTIVES[key] & set(entry["objectives"]):
             return []
         return [
             [
@@ -166,7 +167,9 @@ class Plan:
         if entry["pivot"]:
             flags += ["--pivot", entry["pivot"]]
         for name, value in entry["shards"].items():
-            if name != "dupe_factor":
+            if isinstance(value, bool):
+                flags += _switch(name, value)
+            elif name != "dupe_factor":
                 flags += [f"--{name}", str(value)]
         return flags
 
