@@ -66,9 +66,10 @@ rule tokenize_corpus:
         "results/benchmarks/tokenize_corpus/{corpus}/{tokenizer}/{lang}.jsonl"
     conda:
         environment
+    threads: 1
     params:
         flags=lambda w: plan.alignment_flags(w.corpus),
     shell:
         "python {input.script:q} --input {input.text} --lang {wildcards.lang}"
         " --tokenizer {input.tokenizer} --output {output.documents}"
-        " {params.flags:q} &> {log}"
+        " --threads {threads} {params.flags:q} &> {log}"

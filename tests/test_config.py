@@ -214,6 +214,39 @@ def test_a_bert_that_fits_nothing_is_refused(changes, message):
         check(config_with_bert(**changes))
 
 
+@pytest.mark.parametrize(
+    "entry, flags",
+    [
+        ({"vocab_file": "{data_folder}/vocab.txt"}, ["--vocab_file", "data/vocab.txt"]),
+        ({"bert_model": "bert-base-cased"}, []),
+        ({"vocab_file": "v", "do_lower_case": False}, ["--vocab_file", "v"]),
+    ],
+)
+def test_given_wordpieces(entry, flags):
+    config = load_config()
+    config["tokenizers"]["pieces"] = {"type": "bert", **entry}
+    validate(config, str(ROOT / "schemas" / "config.schema.yaml"))
+    check(config)
+    plan = Plan(config)
+    assert plan.given_flags("pieces") == flags
+    wanted = ["--type", "bert"]
+    if "bert_model" in entry:
+        wanted += ["--bert_model", "bert-base-cased"]
+    if "do_lower_case" in entry:
+        wanted += ["--no-do_lower_case"]
+    assert plan.tokenizer_flags("pieces") == wanted
+
+
+@pytest.mark.parametrize("entry", [{"type": "xlm", "vocab_file": "v"},
+                                   {"type": "bert", "vocab_file": "v", "codes_file": "c"}])  # fmt: skip
+def test_codes_go_with_an_xlm_vocabulary(entry):
+    config = load_config()
+    config["tokenizers"]["pieces"] = entry
+    validate(config, str(ROOT / "schemas" / "config.schema.yaml"))
+    with pytest.raises(UserError, match="type xlm needs codes_file and vocab_file"):
+        check(config)
+
+
 def test_keys_of_one_architecture_are_unknown_to_the_other():
     config = load_config()
     config["models"]["demo-mlm"]["architecture"]["hidden_size"] = 16

@@ -36,7 +36,12 @@ def given(tmp_path):
     (tmp_path / "given.codes").write_text(CODES, "utf-8")
     (tmp_path / "given.vocab").write_text(VOCAB, "utf-8")
     return [
-        *("--codes", tmp_path / "given.codes", "--vocab", tmp_path / "given.vocab"),
+        *(
+            "--codes_file",
+            tmp_path / "given.codes",
+            "--vocab_file",
+            tmp_path / "given.vocab",
+        ),
         *("--output_dir", tmp_path / "made"),
     ]
 
@@ -73,7 +78,12 @@ def test_a_vocabulary_far_smaller_than_the_codes(given, tmp_path):
 
 def test_the_official_vocabulary(test_data, tmp_path):
     data = test_data("data", "xlm_xnli15_bpe")
-    files = ["--codes", data / "codes_xnli_15", "--vocab", data / "vocab_xnli_15"]
+    files = [
+        "--codes_file",
+        data / "codes_xnli_15",
+        "--vocab_file",
+        data / "vocab_xnli_15",
+    ]
     made = tmp_path / "made"
     flags = ["--max_vocab", "95000", "--output_dir", made]
     assert not run("install_tokenizer.py", *files, *flags)
@@ -113,13 +123,35 @@ def test_given_wordpieces(tmp_path):
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Ab", "##c"]
     (tmp_path / "v").write_text("\n".join(pieces) + "\n")
     made = tmp_path / "made"
-    flags = ["--type", "bert", "--vocab", tmp_path / "v", "--output_dir", made]
+    flags = ["--type", "bert", "--vocab_file", tmp_path / "v", "--output_dir", made]
     assert not run("install_tokenizer.py", *flags)
     config = json.loads((made / "tokenizer_config.json").read_text())
     assert config["do_lower_case"] is False
     assert load_tokenizer(made).tokenize("Abc", "en") == ["Ab", "##c"]
     assert not run("install_tokenizer.py", *flags, "--do_lower_case")
     assert load_tokenizer(made).tokenize("Abc", "en") == ["[UNK]"]
+
+
+def test_a_published_model_by_its_name(tmp_path, monkeypatch):
+    """Taken from the hub's local cache, as its library lays it out."""
+    cache = tmp_path / "hub" / "models--team--tiny-bert"
+    snapshot = cache / "snapshots" / "0123456789abcdef0123456789abcdef01234567"
+    snapshot.mkdir(parents=True)
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text(snapshot.name)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Ab", "ab", "##c"]
+    (snapshot / "vocab.txt").write_text("\n".join(pieces) + "\n")
+    (snapshot / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    made = tmp_path / "made"
+    flags = ["--type", "bert", "--output_dir", made, "--bert_model"]
+    assert not run("install_tokenizer.py", *flags, "team/tiny-bert")
+    assert load_tokenizer(made).tokenize("Abc", "en") == ["Ab", "##c"]
+    message = run("install_tokenizer.py", *flags, "team/other")
+    assert message.splitlines()[-1].startswith(
+        "error: bert_model team/other: not to be"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Lay given files out as a tokenizer folder.
 
-    python workflow_scripts/install_tokenizer.py --codes codes_xnli_15 \\
-        --vocab vocab_xnli_15 --max_vocab 95000 --output_dir tokenizers/xnli15
+    python workflow_scripts/install_tokenizer.py --codes_file codes_xnli_15 \\
+        --vocab_file vocab_xnli_15 --max_vocab 95000 --output_dir tokenizers/xnli15
 
 makes tokenizers/xnli15/{codes,vocab,vocab.json,merges.txt,tokenizer_config.json}. Other
-things to give: ``--type bert --vocab vocab.txt``, or ``--folder`` with a tokenizer of
-Hugging Face, PaddleNLP or this workflow; what it says about itself holds where no flag
-says otherwise.
+things to give: ``--type bert --vocab_file vocab.txt``; ``--bert_model`` with the name of
+a published model; or ``--folder`` with a tokenizer of Hugging Face, PaddleNLP or this
+workflow. What it says about itself holds where no flag says otherwise.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from babelmill.errors import UserError
 from babelmill.files import read_json, whole_folder, write_json
 from babelmill.languages import XNLI_LANGUAGES
 from babelmill.script import run
@@ -33,6 +34,7 @@ from babelmill.tokenizers.folder import (
     MERGES_TXT,
     VOCAB,
     VOCAB_JSON,
+    VOCAB_TXT,
     has_capitals,
     language_ids,
     read_config,
@@ -70,6 +72,24 @@ def install_folder(folder: Path, output: Path, config: dict[str, Any]) -> None:
         write_json(partial / CONFIG, config)
 
 
+def published_folder(name: str) -> Path:
+    """Folder with the vocabulary of a published BERT, from the hub or its local cache.
+
+    Raises:
+        UserError: it is in neither.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=[VOCAB_TXT, CONFIG]))
+    except Exception as error:  # Of the hub, of its cache, or of the network.
+        raise UserError(
+            f"bert_model {name}: not to be had from the hub or its local cache"
+            f" ({type(error).__name__}): put its {VOCAB_TXT} into a folder and name"
+            " that as folder"
+        ) from error
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -77,9 +97,10 @@ def main() -> None:
     boolean = argparse.BooleanOptionalAction
     parser.add_argument("--type", choices=["xlm", "bert"], default="xlm")
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--codes", type=Path, help="in fastBPE's format")
+    parser.add_argument("--bert_model", help="name of a published model")
+    parser.add_argument("--codes_file", type=Path, help="in fastBPE's format")
     parser.add_argument(
-        "--vocab", type=Path, help="in fastBPE's format, or a vocab.txt"
+        "--vocab_file", type=Path, help="in fastBPE's format, or a vocab.txt"
     )
     parser.add_argument("--output_dir", type=Path, required=True)
     parser.add_argument(
@@ -102,28 +123,33 @@ def main() -> None:
     )
     given = {name: getattr(args, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
-    if args.folder:
+    if args.bert_model:
+        install_folder(published_folder(args.bert_model), args.output_dir, given)
+    elif args.folder:
         if args.max_vocab:
-            parser.error("--max_vocab goes with --codes and --vocab")
+            parser.error("--max_vocab goes with --codes_file and --vocab_file")
         if args.kytea_model:
             given["kytea_model"] = str(args.kytea_model.resolve())
         if args.languages:
             given["lang2id"] = language_ids(args.languages)
         install_folder(args.folder, args.output_dir, given)
-    elif args.type == "bert" and args.vocab:
-        pieces = read_wordpieces(args.vocab)
+    elif args.type == "bert" and args.vocab_file:
+        pieces = read_wordpieces(args.vocab_file)
         given.setdefault("do_lower_case", not has_capitals(pieces))
         write_bert(args.output_dir, pieces, **given)
-    elif args.codes and args.vocab:
-        codes, counts = read_codes(args.codes), read_vocabulary(args.vocab)
-        check_fit(codes, counts, args.codes, args.vocab)
+    elif args.codes_file and args.vocab_file:
+        codes, counts = read_codes(args.codes_file), read_vocabulary(args.vocab_file)
+        check_fit(codes, counts, args.codes_file, args.vocab_file)
         text_to_words = TextToWords(**given, kytea_model=args.kytea_model)
         lang2id = language_ids(args.languages or XNLI_LANGUAGES)
         write_xlm(
             args.output_dir, codes, counts, text_to_words, lang2id, args.max_vocab
         )
     else:
-        parser.error("give --folder, or --codes and --vocab, or --type bert --vocab")
+        parser.error(
+            "give --folder, --bert_model, --codes_file and --vocab_file, or --type bert"
+            " and --vocab_file"
+        )
 
 
 if __name__ == "__main__":

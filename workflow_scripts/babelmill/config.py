@@ -35,6 +35,13 @@ def check(config: Config) -> None:
     for name, tokenizer in config["tokenizers"].items():
         where = f"tokenizers.{name}.learn_from"
         _known(where, tokenizer.get("learn_from", []), config["corpora"])
+        if ("vocab_file" in tokenizer and tokenizer["type"] == "xlm") != (
+            "codes_file" in tokenizer
+        ):
+            raise UserError(
+                f"tokenizers.{name}: type xlm needs codes_file and vocab_file, type bert"
+                " vocab_file alone"
+            )
     for name, model in config["models"].items():
         _check_model(f"models.{name}", model, config)
     for name, table in config["tables"].items():

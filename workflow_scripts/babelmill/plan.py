@@ -89,12 +89,8 @@ class Plan:
     def given_files(self, tokenizer: str) -> dict[str, str]:
         """Flags of install_tokenizer.py that name files, with the files."""
         entry = self.config["tokenizers"][tokenizer]
-        names = {"codes_file": "codes", "vocab_file": "vocab", "folder": "folder"}
-        return {
-            flag: self._fill(entry[key], "")
-            for key, flag in names.items()
-            if key in entry
-        }
+        keys = ("codes_file", "vocab_file", "folder")
+        return {key: self._fill(entry[key], "") for key in keys if key in entry}
 
     def given_flags(self, tokenizer: str) -> list[str]:
         """The same as flags."""
@@ -110,13 +106,15 @@ class Plan:
         flags = ["--type", entry["type"]]
         if "folder" in entry:
             return flags
+        if "bert_model" in entry:
+            flags += ["--bert_model", entry["bert_model"]]
         if "max_vocab" in entry:
             flags += ["--max_vocab", str(entry["max_vocab"])]
         if entry["type"] == "xlm":
             lowers = entry["do_lowercase_and_remove_accent"]
             flags += ["--mode", entry["mode"]]
             flags += _switch("do_lowercase_and_remove_accent", lowers)
-        else:
+        elif "do_lower_case" in entry:
             flags += _switch("do_lower_case", entry["do_lower_case"])
         if "kytea_model" in entry:
             flags += ["--kytea_model", self._fill(entry["kytea_model"], "")]
