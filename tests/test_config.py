@@ -237,8 +237,13 @@ def test_given_wordpieces(entry, flags):
     assert plan.tokenizer_flags("pieces") == wanted
 
 
-@pytest.mark.parametrize("entry", [{"type": "xlm", "vocab_file": "v"},
-                                   {"type": "bert", "vocab_file": "v", "codes_file": "c"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "xlm", "vocab_file": "v"},
+        {"type": "bert", "vocab_file": "v", "codes_file": "c"},
+    ],
+)
 def test_codes_go_with_an_xlm_vocabulary(entry):
     config = load_config()
     config["tokenizers"]["pieces"] = entry

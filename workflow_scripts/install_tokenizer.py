@@ -4,9 +4,9 @@
         --vocab_file vocab_xnli_15 --max_vocab 95000 --output_dir tokenizers/xnli15
 
 makes tokenizers/xnli15/{codes,vocab,vocab.json,merges.txt,tokenizer_config.json}. Other
-things to give: ``--type bert --vocab_file vocab.txt``; ``--bert_model`` with the name of
-a published model; or ``--folder`` with a tokenizer of Hugging Face, PaddleNLP or this
-workflow. What it says about itself holds where no flag says otherwise.
+things to give: ``--type bert --vocab_file vocab.txt``; ``--bert_model`` with the name
+of a published model; or ``--folder`` with a tokenizer of Hugging Face, PaddleNLP or
+this workflow. What it says about itself holds where no flag says otherwise.
 """
 
 import argparse

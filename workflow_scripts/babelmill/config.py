@@ -39,8 +39,8 @@ def check(config: Config) -> None:
             "codes_file" in tokenizer
         ):
             raise UserError(
-                f"tokenizers.{name}: type xlm needs codes_file and vocab_file, type bert"
-                " vocab_file alone"
+                f"tokenizers.{name}: type xlm needs codes_file and vocab_file, type"
+                " bert vocab_file alone"
             )
     for name, model in config["models"].items():
         _check_model(f"models.{name}", model, config)
