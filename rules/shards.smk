@@ -55,6 +55,7 @@ rule write_manifest:
         script=script("write_manifest.py"),
         shards=lambda w: plan.training_shards(w.model),
         validation="results/shards/{model}/validation.hdf5",
+        tokenizer=lambda w: plan.tokenizer_of(w.model),
     output:
         manifest="results/shards/{model}/manifest.json",
     log:
@@ -64,7 +65,8 @@ rule write_manifest:
     conda:
         environment
     params:
-        settings=lambda w: as_json(config["models"][w.model]["shards"]),
+        settings=lambda w: as_json(plan.shard_settings(w.model)),
     shell:
         "python {input.script:q} --shards {input.shards} {input.validation}"
-        " --settings {params.settings:q} --output {output.manifest} &> {log}"
+        " --settings {params.settings:q} --tokenizer {input.tokenizer}"
+        " --output {output.manifest} &> {log}"

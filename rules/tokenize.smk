@@ -5,11 +5,29 @@ gives: results/tokenizers/{tokenizer}/, results/tokenized/{corpus}/{tokenizer}/{
 """
 
 
+rule train_kytea:
+    """Train the segmenter of Japanese on segmented text."""
+    input:
+        script=script("train_kytea.py"),
+        text=lambda w: plan.kytea_text(w.tokenizer),
+    output:
+        model="results/kytea/{tokenizer}.bin",
+    log:
+        "results/logs/train_kytea/{tokenizer}.log",
+    benchmark:
+        "results/benchmarks/train_kytea/{tokenizer}.jsonl"
+    conda:
+        environment
+    shell:
+        "python {input.script:q} --input {input.text:q} --output {output.model} &> {log}"
+
+
 rule learn_tokenizer:
     """Learn a vocabulary from corpora."""
     input:
         script=script("learn_tokenizer.py"),
         texts=lambda w: [path for _, path in plan.texts_to_learn_from(w.tokenizer)],
+        kytea=lambda w: plan.kytea_model(w.tokenizer),
     output:
         folder=directory("results/tokenizers/{tokenizer}"),
     log:
@@ -34,6 +52,7 @@ rule install_tokenizer:
     input:
         script=script("install_tokenizer.py"),
         files=lambda w: plan.given_files(w.tokenizer).values(),
+        kytea=lambda w: plan.kytea_model(w.tokenizer),
     output:
         folder=directory("results/tokenizers/{tokenizer}"),
     log:

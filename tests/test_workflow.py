@@ -1,6 +1,7 @@
 """The real Snakefile on the smoke config: results, reruns, bad input, dry runs."""
 
 import csv
+import hashlib
 import json
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from babelmill.shards.layout import BERT_FIELDS
+from babelmill.tokenizers import load_tokenizer
 from conftest import ROOT, environment_with_python, load_config
 
 SMOKE = load_config("smoke")
@@ -76,9 +78,34 @@ def test_shards_are_the_same_bytes_for_any_cores(smoke_run, project):
     project.run("--cores", "1", f"{shards}/manifest.json", "--force")
     ours = sorted((project.folder / shards).glob("*.hdf5"))
     assert len(ours) == 3
+    manifest = json.loads((project.folder / shards / "manifest.json").read_text())
+    assert set(manifest["files"]) == {path.name for path in ours}
+    assert manifest["tokenizer"]["mode"] == "facebook"
+    assert manifest["settings"]["masked_lm_prob"] == 0.3
+    assert manifest["settings"]["objectives"] == {"mlm": 1, "tlm": 6}
     for path in ours:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert manifest["files"][path.name]["sha256"] == digest
+        with h5py.File(path) as shard:
+            assert manifest["files"][path.name]["rows"] == len(shard["input_ids"])
         other = smoke_run.folder / shards / path.name
         assert path.read_bytes() == other.read_bytes(), path.name
+
+
+def test_japanese_is_cut_by_a_model_trained_on_the_way(project, tmp_path):
+    (tmp_path / "ja.txt").write_text("猫は犬が好き。\n犬は猫が好き。\n" * 9, "utf-8")
+    words = "猫 は 犬 が 好き 。\n犬 は 猫 が 好き 。\n"
+    (tmp_path / "segmented.txt").write_text(words * 9, "utf-8")
+    own = overlay(
+        tmp_path,
+        corpora={"own": {"path": "{lang}.txt", "languages": ["ja"]}},
+        tokenizers={"ja-bpe": {"type": "xlm", "learn_from": ["own"], "codes": 9,
+                               "kytea_text": "segmented.txt"}},
+    )  # fmt: skip
+    folder = project.folder / "results/tokenizers/ja-bpe"
+    project.run("results/tokenizers/ja-bpe", configs=("smoke", own))
+    pieces = load_tokenizer(folder).tokenize("猫は犬が好き。", "ja")
+    assert "".join(pieces).replace("</w>", " ") == "猫 は 犬 か 好き . "
 
 
 def test_shards_of_bert_and_of_causal_rows(project, tmp_path):

@@ -1,7 +1,8 @@
 """List the shards of a model with rows, tokens and checksums.
 
     python workflow_scripts/write_manifest.py --shards results/shards/news/*.hdf5 \\
-        --settings '{"max_seq_length": 64}' --output results/shards/news/manifest.json
+        --settings '{"max_seq_length": 64}' --tokenizer results/tokenizers/news-bpe \\
+        --output results/shards/news/manifest.json
 """
 
 import argparse
@@ -14,6 +15,8 @@ from babelmill.files import sha256, write_json
 from babelmill.progress import progress
 from babelmill.script import run
 from babelmill.shards.layout import count_tokens
+from babelmill.tokenizers import load_tokenizer
+from babelmill.tokenizers.folder import read_config
 
 
 def main() -> None:
@@ -22,6 +25,7 @@ def main() -> None:
     )
     parser.add_argument("--shards", type=Path, nargs="+", required=True)
     parser.add_argument("--settings", type=json.loads, default={})
+    parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
 
@@ -30,7 +34,15 @@ def main() -> None:
         with h5py.File(path, "r") as shard:
             rows, tokens = len(shard["input_ids"]), count_tokens(shard)
         files[path.name] = {"rows": rows, "tokens": tokens, "sha256": sha256(path)}
-    write_json(args.output, {"files": files, "settings": args.settings})
+    manifest = {
+        "files": files,
+        "settings": args.settings,
+        "tokenizer": {
+            **read_config(args.tokenizer),
+            "fingerprint": load_tokenizer(args.tokenizer).fingerprint,
+        },
+    }
+    write_json(args.output, manifest)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,10 @@ def check(config: Config) -> None:
     for name, tokenizer in config["tokenizers"].items():
         where = f"tokenizers.{name}.learn_from"
         _known(where, tokenizer.get("learn_from", []), config["corpora"])
+        if {"kytea_model", "kytea_text"} <= set(tokenizer):
+            raise UserError(
+                f"tokenizers.{name}: give kytea_model or kytea_text, not both"
+            )
         if ("vocab_file" in tokenizer and tokenizer["type"] == "xlm") != (
             "codes_file" in tokenizer
         ):

@@ -114,14 +114,26 @@ class Plan:
             lowers = entry["do_lowercase_and_remove_accent"]
             flags += ["--mode", entry["mode"]]
             flags += _switch("do_lowercase_and_remove_accent", lowers)
+            flags += _switch("bypass_tokenizer", entry["bypass_tokenizer"])
         elif "do_lower_case" in entry:
             flags += _switch("do_lower_case", entry["do_lower_case"])
-        if "kytea_model" in entry:
-            flags += ["--kytea_model", self._fill(entry["kytea_model"], "")]
+        for model in self.kytea_model(tokenizer):
+            flags += ["--kytea_model", model]
         if "learn_from" in entry:
             size = "codes" if entry["type"] == "xlm" else "vocab_size"
             flags += [f"--{size}", str(entry[size]), "--alpha", str(entry["alpha"])]
         return flags
+
+    def kytea_model(self, tokenizer: str) -> list[str]:
+        """The KyTea model of a tokenizer, given or to be trained, if it has one."""
+        entry = self.config["tokenizers"][tokenizer]
+        if "kytea_text" in entry:
+            return [f"results/kytea/{tokenizer}.bin"]
+        return [self._fill(entry["kytea_model"], "")] if "kytea_model" in entry else []
+
+    def kytea_text(self, tokenizer: str) -> str:
+        """The segmented text that a tokenizer's KyTea model is trained on."""
+        return self._fill(self.config["tokenizers"][tokenizer]["kytea_text"], "")
 
     def tokenizer_of(self, model: str) -> str:
         """Folder of a model's tokenizer."""
@@ -170,6 +182,15 @@ class Plan:
             elif name != "dupe_factor":
                 flags += [f"--{name}", str(value)]
         return flags
+
+    def shard_settings(self, model: str) -> dict[str, Any]:
+        """What decides the examples of a model besides its text and tokenizer."""
+        entry = self._model(model)
+        return {
+            **entry["shards"],
+            "objectives": entry["objectives"],
+            "random_seed": self.config["seed"],
+        }
 
     def training_shards(self, model: str) -> list[str]:
         """All shards of a model: their number is in the config, no folder is listed."""
