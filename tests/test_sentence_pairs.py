@@ -13,7 +13,12 @@ from babelmill.randomness import stream
 from babelmill.shards.build import ShardSettings, Text, training_rows, validation_rows
 from babelmill.shards.documents import TokenizedDocuments, write_documents
 from babelmill.shards.layout import BERT_FIELDS, DTYPES, concatenate, write_shard
-from babelmill.shards.sentence_pairs import draw_pairs, pair_rows, random_documents
+from babelmill.shards.sentence_pairs import (
+    PairTable,
+    draw_pairs,
+    pair_rows,
+    random_documents,
+)
 from babelmill.shards.split import Split
 
 LENGTH = 32
@@ -49,14 +54,14 @@ def pairs_of(text, length, short_seq_prob, held_out=False, fraction=0.0):
     split = Split(text, 1, fraction, 0)
     others = random_documents(text, split, held_out, stream(1, "others"))
     order = split.documents_in(-1 if held_out else 0)
-    return draw_pairs(text, order, others, length, short_seq_prob, Random(1))
+    drawn = draw_pairs(text, order, others, length, short_seq_prob, Random(1))
+    return np.concatenate(list(drawn))
 
 
 def rows_of(text, short_seq_prob=0.1):
-    pairs = pairs_of(text, LENGTH, short_seq_prob)
-    order = np.arange(len(pairs))
+    pairs = PairTable([pairs_of(text, LENGTH, short_seq_prob)])
     rng = stream(2, "rows")
-    return concatenate(list(pair_rows(text.ids, pairs, order, TOKENIZER, LENGTH, rng)))
+    return concatenate(list(pair_rows(text, pairs, TOKENIZER, LENGTH, rng)))
 
 
 def halves(rows, row):

@@ -12,7 +12,12 @@ from babelmill.shards.documents import TokenizedDocuments
 from babelmill.shards.layout import Rows, take
 from babelmill.shards.masking import choose_positions, mask_tokens
 from babelmill.shards.sampling import Source, interleave, language_shares
-from babelmill.shards.sentence_pairs import draw_pairs, pair_rows, random_documents
+from babelmill.shards.sentence_pairs import (
+    PairTable,
+    draw_pairs,
+    pair_rows,
+    random_documents,
+)
 from babelmill.shards.split import VALIDATION, Split
 from babelmill.shards.streams import count_rows, stream_rows
 from babelmill.shards.translation_pairs import translation_rows, usable_lines
@@ -142,12 +147,9 @@ def _unmasked(
     if text.objective == NEXT_SENTENCE:
         others = random_documents(side, split, shard == VALIDATION, rng)
         chance = Random(int(rng.integers(2**63)))
-        pairs = draw_pairs(
-            side, documents, others, length, settings.short_seq_prob, chance
-        )
-        return len(pairs), lambda _: pair_rows(
-            side.ids, pairs, rng.permutation(len(pairs)), tokenizer, length, rng
-        )
+        short = settings.short_seq_prob
+        pairs = PairTable(draw_pairs(side, documents, others, length, short, chance))
+        return len(pairs), lambda _: pair_rows(side, pairs, tokenizer, length, rng)
     lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
     if text.objective == PAIRS:
         lines = np.concatenate(
@@ -202,8 +204,6 @@ def _finished(
         }
         # The last row of a stream may hold special tokens alone.
         yield take(finished, np.flatnonzero((counts > 0) | causal))
-        for side in {side for text in texts for side in text.sides}:
-            side.release()
 
 
 def _word_weights(texts: list[Text], alpha: float) -> np.ndarray | None:

@@ -11,7 +11,7 @@ of a whole block are filled at once.
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from random import Random
 
@@ -24,8 +24,8 @@ from babelmill.shards.split import VALIDATION, Split
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-_PAIRS_PER_BLOCK = 4096
-_DOCUMENTS_PER_BLOCK = 1 << 16
+# Each one's tokens may lie in 64 kB of their own that are mapped at a look.
+_PAIRS_AT_ONCE = _DOCUMENTS_AT_ONCE = 1024
 _DRAWS_AT_ONCE = 4096
 _SPECIAL_TOKENS = 3
 _TRIES = 10
@@ -41,7 +41,7 @@ def draw_pairs(
     length: int,
     short_seq_prob: float,
     chance: Random,
-) -> np.ndarray:
+) -> Iterator[np.ndarray]:
     """Draw the pairs of some documents, in their order.
 
     Args:
@@ -50,26 +50,43 @@ def draw_pairs(
         length: tokens of a row, special tokens included.
         short_seq_prob: share of documents whose pairs aim at a random shorter length.
 
-    Returns:
-        (pairs, 5) int64, on disk: first token and length of the first and of the second
+    Yields:
+        (some pairs, 5) int64: first token and length of the first and of the second
         part in the documents' ids, before truncation, and whether the second is random.
     """
     candidates = _Candidates(documents, others, chance)
     room = length - _SPECIAL_TOKENS
-    with tempfile.TemporaryFile() as table:
-        for start in range(0, len(order), _DOCUMENTS_PER_BLOCK):
-            block = array("q")
-            for number in order[start : start + _DOCUMENTS_PER_BLOCK].tolist():
-                target = room
-                if chance.random() < short_seq_prob:
-                    target = 2 + int(chance.random() * (room - 1))
-                for pair in _pairs_of(candidates, number, target, chance):
-                    block.extend(pair)
-            table.write(block)
-            documents.release()
-        if not table.tell():
-            return np.zeros((0, 5), np.int64)
-        return np.memmap(table, np.int64, "r").reshape(-1, 5)
+    for start in range(0, len(order), _DOCUMENTS_AT_ONCE):
+        block = array("q")
+        for number in order[start : start + _DOCUMENTS_AT_ONCE].tolist():
+            target = room
+            if chance.random() < short_seq_prob:
+                target = 2 + int(chance.random() * (room - 1))
+            for pair in _pairs_of(candidates, number, target, chance):
+                block.extend(pair)
+        yield np.frombuffer(block, np.int64).reshape(-1, 5)
+        documents.release()
+
+
+class PairTable:
+    """Pairs on disk, since they are as many as the rows of a shard."""
+
+    def __init__(self, blocks: Iterable[np.ndarray]):
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self._size = 0
+        for block in blocks:
+            self._file.write(block.data)
+            self._size += len(block)
+        self._file.flush()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The pairs from the first to the last, as ``draw_pairs`` yields them."""
+        self._file.seek(0)
+        while len(block := np.fromfile(self._file, np.int64, 5 * _PAIRS_AT_ONCE)):
+            yield block.reshape(-1, 5)
 
 
 def random_documents(
@@ -184,17 +201,16 @@ def _pairs_of(
 
 
 def pair_rows(
-    ids: np.ndarray,
-    pairs: np.ndarray,
-    order: np.ndarray,
+    documents: TokenizedDocuments,
+    pairs: PairTable,
     tokenizer: Tokenizer,
     length: int,
     rng: np.random.Generator,
 ) -> Iterator[Rows]:
-    """Yield blocks of unmasked rows ``[CLS] A [SEP] B [SEP]``, one a pair, in order."""
-    for start in range(0, len(order), _PAIRS_PER_BLOCK):
-        block = np.asarray(pairs[order[start : start + _PAIRS_PER_BLOCK]])
-        yield _rows(ids, block, tokenizer, length, rng)
+    """Yield blocks of unmasked rows ``[CLS] A [SEP] B [SEP]``, one a pair."""
+    for block in pairs.blocks():
+        yield _rows(documents.ids, block, tokenizer, length, rng)
+        documents.release()
 
 
 def _rows(

@@ -14,6 +14,7 @@ from babelmill.shards.layout import Rows
 from babelmill.tokenizers import Tokenizer
 
 _TOKENS_PER_BLOCK = 1 << 18
+_DOCUMENTS_AT_ONCE = 1024
 
 
 def count_rows(
@@ -46,7 +47,7 @@ def stream_rows(
     body = length - 1
     parts: list[np.ndarray] = []
     size = 0
-    for number in order.tolist():
+    for count, number in enumerate(order.tolist(), 1):
         ids, ends = documents.document(number)
         parts.append(np.insert(ids.astype(np.int32), ends, tokenizer.eos_id))
         size += len(parts[-1])
@@ -56,6 +57,8 @@ def stream_rows(
             yield _rows(stream[:whole], tokenizer, lang_id, length, causal)
             parts = [stream[whole:]]
             size -= whole
+        if count % _DOCUMENTS_AT_ONCE == 0:
+            documents.release()
     if size:
         yield _rows(np.concatenate(parts), tokenizer, lang_id, length, causal)
 

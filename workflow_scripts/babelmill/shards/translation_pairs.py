@@ -55,6 +55,8 @@ def translation_rows(
             ]
             _fill(rows, row, halves[::-1] if swap else halves, tokenizer, room)
         yield rows
+        for side in sides:
+            side.release()
 
 
 def _fill(
