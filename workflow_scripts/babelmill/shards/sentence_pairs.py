@@ -24,8 +24,8 @@ from babelmill.shards.split import VALIDATION, Split
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-# Each one's tokens may lie in 64 kB of their own that are mapped at a look.
-_PAIRS_AT_ONCE = _DOCUMENTS_AT_ONCE = 1024
+# Few, since each look at a mapped file brings 64 kB into memory.
+_PAIRS_AT_ONCE, _DOCUMENTS_AT_ONCE = 512, 256
 _DRAWS_AT_ONCE = 4096
 _SPECIAL_TOKENS = 3
 _TRIES = 10
