@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from babelmill.errors import UserError
-from babelmill.models import xlm
+from babelmill.models import folders, xlm
 from babelmill.models.weights import load_tensors, read_weights, save_weights
 from conftest import ROOT
 
@@ -54,7 +54,7 @@ def test_masked_lm_agrees_with_the_reference(tiny):
     labels = reference["mlm_labels"].ravel()
     chosen = np.flatnonzero(labels != -100)
     batch["flat_positions"] = paddle.to_tensor(chosen)
-    logits = xlm.masked_lm_logits(model, batch)
+    logits, _ = xlm.pretraining_scores(model, batch)
     expected = reference["mlm_logits"].reshape(-1, config["vocab_size"])[chosen]
     assert np.abs(logits.numpy() - expected).max() < TOLERANCE
     loss = paddle.nn.functional.cross_entropy(logits, paddle.to_tensor(labels[chosen]))
@@ -84,10 +84,10 @@ def test_classification_agrees_with_the_reference(tiny):
 def test_weights_that_do_not_fit_are_named(tmp_path, tiny):
     folder, config, _ = tiny
     model = xlm.classification_model(config, 3, dropout=0.0)
-    tensors = xlm.tensors(model, folder)
+    tensors = folders.tensors(model, folder)
     tensors["xlm.extra.weight"] = tensors.pop("xlm.embeddings.weight")
     with pytest.raises(UserError) as error:
-        load_tensors(model, tensors, folder, xlm.PREFIX, xlm.HEADS)
+        load_tensors(model, tensors, folder, xlm.PREFIX, (), xlm.HEADS)
     assert "missing xlm.embeddings.weight" in str(error.value)
     assert "left over xlm.extra.weight" in str(error.value)
 
