@@ -129,4 +129,10 @@ def classify(model, batch: dict[str, Any]):
 
 
 def _arguments(batch: dict[str, Any]) -> dict[str, Any]:
-    return {name: batch[field] for field, name in INPUTS.items()}
+    import paddle
+
+    # PaddleNLP's ERNIE cannot count positions in a static program.
+    ones = paddle.ones_like(batch["input_ids"])
+    positions = paddle.cumsum(ones, axis=1) - ones
+    inputs = {name: batch[field] for field, name in INPUTS.items()}
+    return {**inputs, "position_ids": positions}
