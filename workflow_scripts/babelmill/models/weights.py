@@ -115,11 +115,8 @@ def load_tensors(
     wanted = {n: v for n, v in _parameters(model).items() if n.startswith(prefix)}
     absent = set(wanted) - set(tensors)
     missing = {name for name in absent if not name.startswith(may_lack)}
-    left_over = {
-        name
-        for name in set(tensors) - set(wanted) - _tied(model)
-        if not name.startswith(may_hold)
-    }
+    left_over = set(tensors) - set(wanted)
+    left_over = {name for name in left_over if not name.startswith(may_hold)}
     if missing or left_over:
         raise UserError(
             f"{source}: not the weights of this model:"
@@ -133,11 +130,6 @@ def load_tensors(
             )
         wanted[name].set_value(tensors[name])
     return sorted(absent)
-
-
-def _tied(model) -> set[str]:
-    """Second names of tied tensors."""
-    return set(model.state_dict()) - set(_parameters(model))
 
 
 def _few(names: set[str]) -> str:
