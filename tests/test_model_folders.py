@@ -100,6 +100,11 @@ def write_paddlenlp(folder, weights):
     paddle.save(state, str(folder / "model_state.pdparams"))
 
 
+def write_paddlenlp_safetensors(folder, weights):
+    state = model_tensors(with_weights(folder, weights))
+    save_file(state, str(folder / "model.safetensors"), metadata={"format": "np"})
+
+
 def write_old_paddlenlp(folder, weights):
     import paddle
 
@@ -116,6 +121,7 @@ def write_old_paddlenlp(folder, weights):
         write_half,
         write_ours,
         write_paddlenlp,
+        write_paddlenlp_safetensors,
         write_old_paddlenlp,
     ],
 )

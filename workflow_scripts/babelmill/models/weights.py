@@ -15,6 +15,8 @@ WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _PICKLE = "model_state.pdparams"
 _PADDLE = "pd"
+# What PaddleNLP says of its own.
+_PADDLES = (_PADDLE, "np")
 
 Tensors = dict[str, np.ndarray]
 
@@ -38,7 +40,7 @@ def read_weights(path: str | os.PathLike[str]) -> tuple[Tensors, bool]:
             layout = (source.metadata() or {}).get("format")
     except (SafetensorError, FileNotFoundError) as error:
         raise UserError(f"{path}: not readable as safetensors: {error}") from error
-    return tensors, layout == _PADDLE
+    return tensors, layout in _PADDLES
 
 
 def weight_files(folder: Path) -> list[Path]:
