@@ -18,6 +18,8 @@ _PADDLE = "pd"
 # What PaddleNLP says of its own.
 _PADDLES = (_PADDLE, "np")
 
+_HALVES = ("float16", "bfloat16")
+
 Tensors = dict[str, np.ndarray]
 
 
@@ -75,7 +77,11 @@ def read_folder(folder: Path) -> tuple[Tensors, bool]:
         else:
             part, is_paddle = read_weights(path)
         tensors |= part
-    halves = {n: v.astype(np.float32) for n, v in tensors.items() if v.dtype == "<f2"}
+    halves = {
+        name: value.astype(np.float32)
+        for name, value in tensors.items()
+        if value.dtype.name in _HALVES
+    }
     return tensors | halves, is_paddle
 
 
