@@ -145,6 +145,31 @@ def test_padding_is_never_seen(causal):
     assert np.abs(right[1, :4] - left[1, 3:]).max() < TOLERANCE
 
 
+def test_the_activation_is_the_one_that_hugging_face_says():
+    import paddle
+
+    below_zero = paddle.to_tensor([-1.0])
+    for gelu, expected in ((True, -0.158655), (False, 0.0)):
+        model = xlm.pretraining_model({**SMALL, "gelu_activation": gelu})
+        value = float(model.xlm.ffns[0].act(below_zero))
+        assert value == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_a_training_classifier_is_paddlenlps(dropout):
+    """The same draws too."""
+    import paddle
+
+    model = xlm.classification_model(SMALL, 3, dropout)
+    model.train()
+    batch = small_batch()
+    paddle.seed(5)
+    ours = xlm.classify(model, batch)
+    paddle.seed(5)
+    theirs = model(**{name: batch[field] for field, name in xlm.INPUTS.items()})
+    assert (ours == theirs).all()
+
+
 def test_causal_scores_do_not_see_what_comes():
     model = xlm.pretraining_model(SMALL)
     model.eval()

@@ -64,7 +64,10 @@ def input_fields(config: dict[str, Any]) -> list[str]:
 
 
 def _paddlenlp_config(config: dict[str, Any], **more: Any):
-    return configuration_module("xlm").XLMConfig(**{**config, **more})
+    # PaddleNLP does not read the flag by which Hugging Face's XLM chooses.
+    activation = "gelu" if config.get("gelu_activation", True) else "relu"
+    settings = {"hidden_act": activation, **config, **more}
+    return configuration_module("xlm").XLMConfig(**settings)
 
 
 def pretraining_model(config: dict[str, Any]):
@@ -128,7 +131,7 @@ def encode(encoder, batch: dict[str, Any], causal: bool = False):
 
 def classify(model, batch: dict[str, Any]):
     """Logits (rows, num_classes) of a classification model."""
-    return model.classifier(model.dropout(encode(model.xlm, batch)[:, 0]))
+    return model.classifier(model.dropout(encode(model.xlm, batch))[:, 0])
 
 
 def center_languages(model, folder: Path) -> None:
