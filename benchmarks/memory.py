@@ -1,22 +1,17 @@
 """Peak memory of every stage from text to shards, for texts of growing size.
 
     python benchmarks/memory.py --text en.txt --lang en --tokenizer folder \\
-        --megabytes 10 100 1000
+        --objective mlm_nsp --megabytes 10 100 1000
 
-The text is repeated to the sizes asked for; BERT's tokenizers give sentence pairs,
-XLM's streams. What a job may need does not depend on the size of the corpus.
+The text is repeated to the sizes asked for. What a job needs does not depend on the
+size of the corpus.
 """
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
 from jobs import Cost, job
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
-
-from babelmill.tokenizers import load_tokenizer
 
 
 def repeat(text: Path, size: int, output: Path) -> None:
@@ -27,10 +22,11 @@ def repeat(text: Path, size: int, output: Path) -> None:
             out.write(content)
 
 
-def stages(text: Path, lang: str, tokenizer: Path, folder: Path) -> dict[str, Cost]:
+def stages(
+    text: Path, lang: str, tokenizer: Path, objective: str, folder: Path
+) -> dict[str, Cost]:
     """What each job on a text costs."""
     corpus, documents = folder / f"{lang}.txt", folder / f"{lang}.h5"
-    objective = "mlm" if load_tokenizer(tokenizer).type == "xlm" else "mlm_nsp"
     return {
         "prepare_corpus": job("prepare_corpus.py", "--input", text, "--output", corpus),
         "tokenize_corpus": job(
@@ -52,6 +48,7 @@ def main() -> None:
     parser.add_argument("--text", type=Path, required=True)
     parser.add_argument("--lang", default="en")
     parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--objective", default="mlm_nsp", help="mlm for an XLM")
     parser.add_argument("--megabytes", type=int, nargs="+", default=[10, 100])
     args = parser.parse_args()
 
@@ -61,7 +58,7 @@ def main() -> None:
             folder = Path(name)
             text = folder / "repeated.txt"
             repeat(args.text, size * 1_000_000, text)
-            costs = stages(text, args.lang, args.tokenizer, folder)
+            costs = stages(text, args.lang, args.tokenizer, args.objective, folder)
         for stage, cost in costs.items():
             megabytes = cost.peak_bytes / 1e6
             print(f"{size:7,}  {stage:16} {megabytes:9,.0f} {cost.cpu_seconds:7,.0f}")
