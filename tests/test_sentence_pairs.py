@@ -1,7 +1,5 @@
 """BERT's sentence pairs: right labels, right halves, right shares."""
 
-from itertools import islice
-from random import Random
 from types import SimpleNamespace
 
 import h5py
@@ -52,9 +50,9 @@ def text(tmp_path_factory):
 
 def pairs_of(text, length, short_seq_prob, held_out=False, fraction=0.0):
     split = Split(text, 1, fraction, 0)
-    others = random_documents(text, split, held_out, stream(1, "others"))
+    others = random_documents(text, split, held_out)
     order = split.documents_in(-1 if held_out else 0)
-    drawn = draw_pairs(text, order, others, length, short_seq_prob, Random(1))
+    drawn = draw_pairs(text, order, others, length, short_seq_prob, stream(1, "pairs"))
     return np.concatenate(list(drawn))
 
 
@@ -161,9 +159,8 @@ def test_a_lonely_held_out_document_is_paired_with_the_others(tmp_path):
     write_documents(tmp_path / "x.h5", content, 1000, False, {})
     text = TokenizedDocuments(tmp_path / "x.h5")
     (held,) = Split(text, 1, 0.001, 0).documents_in(-1)
-    draws = random_documents(text, Split(text, 1, 0.001, 0), True, stream(1, "x"))
-    drawn = {number for number, _ in islice(draws, 200)}
-    assert drawn == set(range(6)) - {held}
+    draw = random_documents(text, Split(text, 1, 0.001, 0), held_out=True)
+    assert set(draw(200, stream(1, "x")).tolist()) == set(range(6)) - {held}
 
 
 @pytest.mark.parametrize("held_out", [True, False])

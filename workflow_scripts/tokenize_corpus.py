@@ -18,7 +18,7 @@ import numpy as np
 from babelmill.errors import UserError
 from babelmill.files import read_lines, sha256
 from babelmill.parallel import ordered_map
-from babelmill.progress import progress
+from babelmill.progress import bar
 from babelmill.script import run
 from babelmill.shards.documents import write_documents
 from babelmill.tokenizers import Tokenizer, load_tokenizer
@@ -53,11 +53,14 @@ def encoded_lines(
         ends = list(accumulate(map(len, ids)))
         return list(map(bool, batch)), np.concatenate([*ids, _EMPTY]), ends
 
+    shown = bar(f"tokenizing {lang}", "lines")
     for has_text, ids, ends in ordered_map(encode, batches(lines), processes):
+        shown.update(len(ends))
         start = 0
         for text, end in zip(has_text, ends, strict=True):
             yield text, ids[start:end]
             start = end
+    shown.close()
 
 
 def documents_at_blank_lines(lines: Iterator[Line]) -> Iterator[Iterator[np.ndarray]]:
@@ -89,7 +92,7 @@ def main() -> None:
     args = parser.parse_args()
 
     tokenizer = load_tokenizer(args.tokenizer)
-    text = progress(read_lines(args.input), f"tokenizing {args.lang}", "lines")
+    text = read_lines(args.input)
     lines = encoded_lines(text, tokenizer, args.lang, args.threads)
     if args.aligned:
         documents = documents_of_lines(lines, max(args.lines_per_document, 1))

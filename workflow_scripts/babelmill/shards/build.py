@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from random import Random
 
 import numpy as np
 
@@ -145,10 +144,9 @@ def _unmasked(
     if not len(documents):
         return 0, lambda _: iter(())
     if text.objective == NEXT_SENTENCE:
-        others = random_documents(side, split, shard == VALIDATION, rng)
-        chance = Random(int(rng.integers(2**63)))
+        others = random_documents(side, split, held_out=shard == VALIDATION)
         short = settings.short_seq_prob
-        pairs = PairTable(draw_pairs(side, documents, others, length, short, chance))
+        pairs = PairTable(draw_pairs(side, documents, others, length, short, rng))
         return len(pairs), lambda _: pair_rows(side, pairs, tokenizer, length, rng)
     lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
     if text.objective == PAIRS:

@@ -197,21 +197,28 @@ class TokenizedDocuments:
         """Numbers of some documents in their order, so many as can be read at once."""
         for start in range(0, len(documents), _DOCUMENTS_AT_ONCE):
             some = documents[start : start + _DOCUMENTS_AT_ONCE]
-            sentences = np.cumsum(self._sentence_counts(some))
+            sentences = np.cumsum(self.sentence_counts(some))
             cuts = np.flatnonzero(np.diff(sentences // _SENTENCES_AT_ONCE)) + 1
             yield from np.split(some, cuts)
             self.release()
 
-    def _sentence_starts(self, documents: np.ndarray) -> np.ndarray:
-        return np.where(documents > 0, self.document_ends[documents - 1], 0)
+    def sentence_ranges(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The first sentence of each document, and the first of the one after it."""
+        starts = np.where(documents > 0, self.document_ends[documents - 1], 0)
+        return starts, self.document_ends[documents]
 
-    def _sentence_counts(self, documents: np.ndarray) -> np.ndarray:
-        return self.document_ends[documents] - self._sentence_starts(documents)
+    def sentence_counts(self, documents: np.ndarray) -> np.ndarray:
+        """Sentences of each document, empty lines included."""
+        starts, stops = self.sentence_ranges(documents)
+        return stops - starts
 
-    def sentence_range(self, document: int) -> tuple[int, int]:
-        """The first sentence of a document, and the first of the next one."""
-        start = int(self.document_ends[document - 1]) if document else 0
-        return start, int(self.document_ends[document])
+    def starts_of(self, sentences: np.ndarray) -> np.ndarray:
+        """Where sentences begin in ``ids``."""
+        return np.where(sentences > 0, self.sentence_ends[sentences - 1], 0)
+
+    def first_tokens(self, documents: np.ndarray) -> np.ndarray:
+        """Where documents begin in ``ids``."""
+        return self.starts_of(self.sentence_ranges(documents)[0])
 
     def sentence_bounds(self, document: int) -> np.ndarray:
         """Where the sentences of a document begin and end in ``ids``.
@@ -221,7 +228,8 @@ class TokenizedDocuments:
         Returns:
             (sentences + 1,) int64, ascending.
         """
-        start, stop = self.sentence_range(document)
+        start = int(self.document_ends[document - 1]) if document else 0
+        stop = int(self.document_ends[document])
         if start:
             bounds = self.sentence_ends[start - 1 : stop]
         else:
@@ -240,12 +248,12 @@ class TokenizedDocuments:
 
     def sentence_lengths(self, sentences: np.ndarray) -> np.ndarray:
         """Tokens of the sentences of these numbers, int64 of the same shape."""
-        starts = np.where(sentences > 0, self.sentence_ends[sentences - 1], 0)
-        return self.sentence_ends[sentences] - starts
+        return self.sentence_ends[sentences] - self.starts_of(sentences)
 
     def sentences_of(self, documents: np.ndarray) -> np.ndarray:
         """Numbers of all sentences of some documents, one document after the other."""
-        sizes = self._sentence_counts(documents)
+        starts, stops = self.sentence_ranges(documents)
+        sizes = stops - starts
         before = np.cumsum(sizes) - sizes
-        first = np.repeat(self._sentence_starts(documents) - before, sizes)
+        first = np.repeat(starts - before, sizes)
         return first + np.arange(len(first))

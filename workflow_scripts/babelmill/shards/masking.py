@@ -48,8 +48,21 @@ def choose_positions(
     keys[~candidates] = np.inf
     counts = np.minimum(wanted, candidates.sum(1))
     width = min(max_predictions_per_seq, length)
-    drawn = np.argsort(keys, axis=1, kind="stable")[:, :width]
-    return _in_order(drawn, counts, length, max_predictions_per_seq)
+    return _in_order(_smallest(keys, width), counts, length, max_predictions_per_seq)
+
+
+def _smallest(keys: np.ndarray, count: int) -> np.ndarray:
+    """Columns of the ``count`` smallest of the positive ``keys`` of each row, in order.
+
+    As a stable argsort gives them, but sorting only those.
+    """
+    # The bits of positive floats are in their order; the column makes each key unique.
+    columns = np.arange(keys.shape[1], dtype=np.uint64)
+    unique = (keys.view(np.uint32).astype(np.uint64) << np.uint64(32)) | columns
+    if count < keys.shape[1]:
+        unique = np.partition(unique, count, axis=1)[:, :count]
+    unique.sort(axis=1)
+    return (unique & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _whole_words(

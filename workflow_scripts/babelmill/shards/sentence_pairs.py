@@ -9,11 +9,7 @@ of a whole block are filled at once.
 """
 
 import tempfile
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from random import Random
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -31,22 +27,25 @@ _SPECIAL_TOKENS = 3
 _TRIES = 10
 
 # First token and length of both parts, and whether the second one is random.
-_Pair = tuple[int, int, int, int, bool]
+_COLUMNS = 5
+
+# Random documents of one side of the split, (count,) int64, drawn by a generator.
+Others = Callable[[int, np.random.Generator], np.ndarray]
 
 
 def draw_pairs(
     documents: TokenizedDocuments,
     order: np.ndarray,
-    others: Iterator[tuple[int, int]],
+    others: Others,
     length: int,
     short_seq_prob: float,
-    chance: Random,
+    rng: np.random.Generator,
 ) -> Iterator[np.ndarray]:
-    """Draw the pairs of some documents, in their order.
+    """Draw the pairs of some documents.
 
     Args:
         order: numbers of the documents to make pairs of.
-        others: random documents with their keys, as ``random_documents`` gives them.
+        others: draws the documents that random second parts are from.
         length: tokens of a row, special tokens included.
         short_seq_prob: share of documents whose pairs aim at a random shorter length.
 
@@ -54,77 +53,124 @@ def draw_pairs(
         (some pairs, 5) int64: first token and length of the first and of the second
         part in the documents' ids, before truncation, and whether the second is random.
     """
-    candidates = _Candidates(documents, others, chance)
     room = length - _SPECIAL_TOKENS
     for start in range(0, len(order), _DOCUMENTS_AT_ONCE):
-        block = array("q")
-        for number in order[start : start + _DOCUMENTS_AT_ONCE].tolist():
-            target = room
-            if chance.random() < short_seq_prob:
-                target = 2 + int(chance.random() * (room - 1))
-            for pair in _pairs_of(candidates, number, target, chance):
-                block.extend(pair)
-        yield np.frombuffer(block, np.int64).reshape(-1, 5)
+        numbers = order[start : start + _DOCUMENTS_AT_ONCE]
+        short = rng.random(len(numbers)) < short_seq_prob
+        target = np.where(short, rng.integers(2, room + 1, len(numbers)), room)
+        yield from _Block(documents, numbers, target, others, rng).pairs()
         documents.release()
 
 
-class PairTable:
-    """Pairs on disk, since they are as many as the rows of a shard."""
+class _Block:
+    """Some documents, whose pairs are drawn side by side: the n-th of each at once."""
 
-    def __init__(self, blocks: Iterable[np.ndarray]):
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
-        self._size = 0
-        for block in blocks:
-            self._file.write(block.data)
-            self._size += len(block)
-        self._file.flush()
+    def __init__(
+        self,
+        documents: TokenizedDocuments,
+        numbers: np.ndarray,
+        target: np.ndarray,
+        others: Others,
+        rng: np.random.Generator,
+    ):
+        self._documents, self._numbers, self._target = documents, numbers, target
+        self._others, self._rng = others, rng
+        sentences = documents.sentences_of(numbers)
+        lengths = documents.sentence_lengths(sentences)
+        counts = documents.sentence_counts(numbers)
+        owner = np.repeat(np.arange(len(numbers)), counts)[lengths > 0]
+        lengths = lengths[lengths > 0]  # An empty line is no sentence.
+        # Sentences of the block one after the other: their ends in its tokens, and how
+        # far each document's tokens lie from their place in the file.
+        self._ends = np.cumsum(lengths)
+        self._stop = np.cumsum(np.bincount(owner, minlength=len(numbers)))
+        self._next = np.concatenate([[0], self._stop[:-1]])
+        self._shift = documents.first_tokens(numbers) - self._begin(self._next)
 
-    def __len__(self) -> int:
-        return self._size
+    def _begin(self, sentences: np.ndarray) -> np.ndarray:
+        return np.where(sentences > 0, self._ends[sentences - 1], 0)
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """The pairs from the first to the last, as ``draw_pairs`` yields them."""
-        self._file.seek(0)
-        while len(block := np.fromfile(self._file, np.int64, 5 * _PAIRS_AT_ONCE)):
-            yield block.reshape(-1, 5)
+    def pairs(self) -> Iterator[np.ndarray]:
+        """Yield one pair of every document that has sentences left."""
+        while len(left := np.flatnonzero(self._next < self._stop)):
+            yield self._pairs_of(left)
+
+    def _pairs_of(self, left: np.ndarray) -> np.ndarray:
+        first, begin = self._next[left], self._begin(self._next[left])
+        # As many sentences as reach the target length, or all that are left.
+        end = self._ends.searchsorted(begin + self._target[left]) + 1
+        end = np.minimum(end, self._stop[left])
+        count = end - first
+        chance = self._rng.random((2, len(left)))
+        cut = first + 1 + (chance[0] * (count - 1)).astype(np.int64)
+        size = self._begin(cut) - begin
+        pairs = np.empty((len(left), _COLUMNS), np.int64)
+        pairs.T[:2] = begin + self._shift[left], size
+        pairs.T[2:4] = (
+            self._begin(cut) + self._shift[left],
+            self._begin(end) - begin - size,
+        )
+        random = (count == 1) | (chance[1] < 0.5)
+        wanted = np.flatnonzero(random)
+        found = self._draw(left[wanted], (self._target[left] - size)[wanted])
+        random[wanted] = found[:, 1] > 0
+        pairs[random, 2:4] = found[found[:, 1] > 0]
+        pairs[:, 4] = random
+        # What a random part replaced is used again.
+        self._next[left] = np.where(random, cut, end)
+        return pairs[random | (end > cut)]
+
+    def _draw(self, owners: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """First token and length of about so many tokens of other documents.
+
+        The length is 0 where every draw is a copy of the own document.
+        """
+        text = self._documents
+        own_keys = text.document_keys[self._numbers[owners]]
+        found = np.zeros((len(owners), 2), np.int64)
+        for _ in range(_TRIES):
+            if not len(missing := np.flatnonzero(found[:, 1] == 0)):
+                break
+            others = self._others(len(missing), self._rng)
+            start, stop = text.sentence_ranges(others)
+            chance = self._rng.random(len(missing))
+            sentence = start + (chance * (stop - start)).astype(np.int64)
+            begin = text.starts_of(sentence)
+            last = text.sentence_ends.searchsorted(begin + wanted[missing])
+            last = np.minimum(np.maximum(last, sentence), stop - 1)
+            size = text.sentence_ends[last] - begin
+            size[text.document_keys[others] == own_keys[missing]] = 0
+            found[missing] = np.stack([begin, size], axis=1)
+        return found
 
 
 def random_documents(
-    documents: TokenizedDocuments,
-    split: Split,
-    held_out: bool,
-    rng: np.random.Generator,
-) -> Iterator[tuple[int, int]]:
-    """Yield random documents of one side of the split, with their keys, for ever.
+    documents: TokenizedDocuments, split: Split, held_out: bool
+) -> Others:
+    """Draw documents of one side of the split.
 
     A held-out document that is the only one is paired with those of the other side.
 
     Raises:
         UserError: all documents for training are copies of one.
     """
-    keys = documents.document_keys
     # Held-out documents are few: too few to meet them among random ones.
     few = split.documents_in(VALIDATION) if held_out else np.zeros(0, np.int64)
-    if len(np.unique(keys[few])) < 2:
-        few = None
+    if len(np.unique(documents.document_keys[few])) > 1:
+        return lambda count, rng: few[rng.integers(len(few), size=count)]
     if not held_out and _all_are_copies(documents, split):
         raise UserError(
             f"{documents.path}: next-sentence pairs need two documents or more: part"
             " documents by blank lines, or set lines_per_document"
         )
 
-    def draws() -> Iterator[tuple[int, int]]:
-        while True:
-            numbers = rng.integers(
-                len(keys if few is None else few), size=_DRAWS_AT_ONCE
-            )
-            if few is None:
-                numbers = numbers[~split.is_validation(numbers)]
-            else:
-                numbers = few[numbers]
-            yield from zip(numbers.tolist(), keys[numbers].tolist(), strict=True)
+    def draw(count: int, rng: np.random.Generator) -> np.ndarray:
+        numbers = rng.integers(len(documents), size=count)
+        while len(wrong := np.flatnonzero(split.is_validation(numbers))):
+            numbers[wrong] = rng.integers(len(documents), size=len(wrong))
+        return numbers
 
-    return draws()
+    return draw
 
 
 def _all_are_copies(documents: TokenizedDocuments, split: Split) -> bool:
@@ -135,69 +181,27 @@ def _all_are_copies(documents: TokenizedDocuments, split: Split) -> bool:
     return len(found) < 2
 
 
-class _Candidates:
-    """The documents that random second parts are drawn from."""
+class PairTable:
+    """Pairs on disk, since they are as many as the rows of a shard."""
 
-    def __init__(
-        self,
-        documents: TokenizedDocuments,
-        others: Iterator[tuple[int, int]],
-        chance: Random,
-    ):
-        self._documents = documents
-        self._others = others
-        self._chance = chance.random
+    def __init__(self, blocks: Iterable[np.ndarray]):
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self._size = 0
+        for block in blocks:
+            self._file.write(np.ascontiguousarray(block).data)
+            self._size += len(block)
+        self._file.flush()
 
-    def bounds(self, number: int) -> list[int]:
-        """Where the sentences of a document begin and end in the ids."""
-        return self._documents.sentence_bounds(number).tolist()
+    def __len__(self) -> int:
+        return self._size
 
-    def draw(self, number: int, wanted: int) -> tuple[int, int] | None:
-        """Sentences of another document, about ``wanted`` tokens of them.
-
-        None where every draw is a copy of document ``number``.
-        """
-        text = self._documents
-        own_key = text.document_keys[number]
-        for other, key in islice(self._others, _TRIES):
-            if key == own_key:
-                continue
-            first, stop = text.sentence_range(other)
-            sentence = first + int(self._chance() * (stop - first))
-            begin = int(text.sentence_ends[sentence - 1]) if sentence else 0
-            # No sentence but an empty line is shorter than a token.
-            ends = text.sentence_ends[
-                sentence : min(stop, sentence + max(wanted, 0) + 1)
-            ]
-            last = min(int(ends.searchsorted(begin + wanted)), len(ends) - 1)
-            if size := int(ends[last]) - begin:
-                return begin, size
-        return None
-
-
-def _pairs_of(
-    candidates: _Candidates, number: int, target: int, chance: Random
-) -> Iterator[_Pair]:
-    bounds = candidates.bounds(number)
-    sentence, sentences = 0, len(bounds) - 1
-    while sentence < sentences:
-        # As many sentences as reach the target length, or all that are left.
-        begin = bounds[sentence]
-        end = bisect_left(bounds, begin + target, sentence + 1, sentences)
-        cut = sentence + 1
-        if end - sentence >= 2:
-            cut += int(chance.random() * (end - sentence - 1))
-        size = bounds[cut] - begin
-        second = None
-        if end - sentence == 1 or chance.random() < 0.5:
-            second = candidates.draw(number, target - size)
-        if second is not None:
-            yield begin, size, *second, True
-            sentence = cut
-            continue
-        if end > cut:
-            yield begin, size, bounds[cut], bounds[end] - bounds[cut], False
-        sentence = end
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The pairs from the first to the last, as ``draw_pairs`` yields them."""
+        self._file.seek(0)
+        while len(
+            block := np.fromfile(self._file, np.int64, _COLUMNS * _PAIRS_AT_ONCE)
+        ):
+            yield block.reshape(-1, _COLUMNS)
 
 
 def pair_rows(
