@@ -10,6 +10,7 @@ import sys
 import pytest
 import zstandard
 
+from babelmill.config import check
 from babelmill.corpora import (
     clean,
     documents_of,
@@ -17,7 +18,6 @@ from babelmill.corpora import (
     read_documents,
     text_files,
 )
-from babelmill.config import check
 from babelmill.errors import UserError
 from babelmill.plan import Plan
 from conftest import ROOT, load_config
