@@ -15,8 +15,9 @@ TEXT_SUFFIXES = (".txt", *JSON_SUFFIXES)
 ARCHIVE_SUFFIXES = (".tar", ".tgz", ".zip", ".7z")
 
 # C0 and C1 controls (NUL, form feed, ...), tab and the Unicode line separators end no
-# line here, so they are blanks; a lone surrogate (of a JSON escape) has no UTF-8 form.
+# line here, so they are blanks.
 _BLANKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# One alone, from an escape in JSON, has no UTF-8 form.
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Inside a text the byte order mark of a file that was put behind another is nothing.
 _BYTE_ORDER_MARK = "\ufeff"
@@ -125,7 +126,7 @@ def _json_texts(path: Path, field: str) -> Iterator[str]:
             )
         if not isinstance(record[field], str):
             raise UserError(f"{where}: field {field!r} is not text")
-        yield record[field]
+        yield _SURROGATES.sub("\ufffd", record[field])
 
 
 def clean(line: str) -> str:
@@ -133,10 +134,10 @@ def clean(line: str) -> str:
 
     A line of invisible characters alone becomes "".
     """
-    if line.isascii():
-        return " ".join(_BLANKS.sub(" ", line).split())
-    line = _SURROGATES.sub("\ufffd", line).replace(_BYTE_ORDER_MARK, "")
-    line = " ".join(_BLANKS.sub(" ", line).split())
+    if line.isprintable():  # as most lines are
+        return " ".join(line.split())
+    line = _BLANKS.sub(" ", line.replace(_BYTE_ORDER_MARK, ""))
+    line = " ".join(line.split())
     return "" if _INVISIBLE.fullmatch(line) else line
 
 
