@@ -15,7 +15,7 @@ from babelmill.errors import UserError
 from babelmill.packed import open_bytes
 
 _BLOCK = 1 << 20
-_LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 24
 _LONGEST_PIECE = 1 << 20
 # Blanks and controls, as the NULs where a disk lost a block.
 _NO_TEXT = "".join(map(chr, (*range(0x21), *range(0x7F, 0xA1))))
@@ -86,7 +86,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
 
     Raises:
         UserError: bytes that are not UTF-8 (with line and byte offset), a line of more
-            than 64 MiB, or a packed file that cannot be unpacked.
+            than 16 MiB, or a packed file that cannot be unpacked.
     """
     for line in _decoded(path, _lines):
         yield line.removesuffix("\n").removesuffix("\r")
