@@ -13,6 +13,7 @@ PARAGRAPHS = {
         "“Why?” she asked.",
         "See No. 5.",
         "No.",
+        "It runs on Node.Js.",
         "Wait... what?!",
         "(It is.)",
     ],
