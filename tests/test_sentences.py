@@ -13,7 +13,6 @@ PARAGRAPHS = {
         "“Why?” she asked.",
         "See No. 5.",
         "No.",
-        "It runs on Node.Js.",
         "Wait... what?!",
         "(It is.)",
     ],
@@ -26,7 +25,7 @@ PARAGRAPHS = {
     "tr": ["Bugün hava güzel.", "Nereye gidiyorsun?", "İşte!"],
     "ar": ["ذهب الولد إلى المدرسة.", "أين هو؟", "هنا!"],
     "vi": ["Hôm nay trời đẹp.", "Bạn đi đâu?", "Đi chợ."],
-    "hi": ["वह घर गया।", "क्या हुआ?", "कुछ नहीं।"],
+    "hi": ["वह डॉट.कॉम पर गया।", "क्या हुआ?", "कुछ नहीं।"],
     "sw": ["Leo ni siku njema.", "Unaenda wapi?", "Sokoni."],
     "ur": ["وہ گھر گیا۔", "کیا ہوا؟", "کچھ نہیں۔"],
     # Languages without a list of abbreviations; Georgian has no capitals in use.
