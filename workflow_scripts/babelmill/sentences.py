@@ -13,7 +13,7 @@ from icu4py.breakers import SentenceBreaker
 from sacremoses.corpus import NonbreakingPrefixes
 
 # Thai and Lao put no mark between sentences, and UAX #29 does not count the Tibetan
-# shad. Guesses are no help: of the ends that pythainlp's crfcut finds in NTREX, 42 % are
+# shad. A guess is no help: of the ends that pythainlp's crfcut finds in NTREX, 42 % are
 # ends, and they are half of all.
 _WITHOUT_RULES = {"bo": "Tibetan", "dz": "Dzongkha", "lo": "Lao", "th": "Thai"}
 
