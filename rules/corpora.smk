@@ -79,7 +79,7 @@ rule prepare_corpus:
         environment
     params:
         raw=lambda w: plan.raw_text(w.corpus, w.lang),
-        flags=lambda w: plan.corpus_flags(w.corpus),
+        flags=lambda w: plan.corpus_flags(w.corpus, w.lang),
     shell:
         "python {input.script:q} --input {params.raw:q} --output {output.text}"
         " {params.flags:q} &> {log}"

@@ -90,12 +90,28 @@ def test_a_draw_of_sentences(tmp_path):
 
 
 def test_rare_words_are_forgotten_but_not_their_characters(monkeypatch):
-    monkeypatch.setattr("babelmill.tokenizers.learning._MOST_DISTINCT_WORDS", 3)
+    monkeypatch.setattr("babelmill.tokenizers.learning._MOST_DISTINCT_WORDS", 4)
     counts = WordCounts()
     for block in ("a a b", "c c", "d e"):
         counts.add(block.split())
     assert counts.words == {"a": 2, "c": 2}
     assert counts.characters == set("abcde")
+    # Words that come often are forgotten too when more of them come more often.
+    for word, count in (("f", 4), ("g", 3), ("h", 3)):
+        counts.add([word] * count)
+    assert counts.words == {"f": 4}
+
+
+def test_languages_share_the_room_for_words(monkeypatch, tmp_path):
+    monkeypatch.setattr("babelmill.tokenizers.learning._MOST_DISTINCT_WORDS", 20)
+    paths = {}
+    for lang in ("aa", "bb", "cc"):
+        paths[lang] = [tmp_path / f"{lang}.txt"]
+        words = [f"{lang}{i} " * (i + 1) for i in range(20)]
+        paths[lang][0].write_text("\n".join(words))
+    words = count_words(paths, words_at_blanks, 1.0).words
+    assert len(words) <= 20
+    assert all(words[f"{lang}19"] == 20 for lang in paths)
 
 
 WORDS = {"lower": 5, "low": 9, "newest": 6, "widest": 3, "wide": 2, "aaaa": 1}

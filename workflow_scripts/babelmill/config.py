@@ -54,6 +54,10 @@ def check(config: Config) -> None:
         where = f"corpora.{name}"
         if corpus["aligned"] and not corpus["lines_per_document"]:
             raise UserError(f"{where}: aligned text needs lines_per_document, say 10")
+        if corpus["aligned"] and corpus["split_sentences"]:
+            raise UserError(
+                f"{where}: split_sentences would break the alignment of aligned text"
+            )
         pattern = corpus.get("path", corpus.get("member", "{lang}"))
         if "{lang}" not in pattern:
             raise UserError(f'{where}: {pattern} has no "{{lang}}" in it')

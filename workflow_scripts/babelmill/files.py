@@ -1,22 +1,24 @@
 """Reading text with clear errors and writing files that are whole or absent."""
 
-import bz2
 import contextlib
-import gzip
 import hashlib
-import io
 import json
 import lzma
 import os
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from babelmill.errors import UserError
+from babelmill.packed import open_bytes
 
 _BLOCK = 1 << 20
+_LONGEST_LINE = 1 << 24
+_LONGEST_PIECE = 1 << 20
+# Blanks and controls, as the NULs where a disk lost a block.
+_NO_TEXT = "".join(map(chr, (*range(0x21), *range(0x7F, 0xA1))))
 
 
 @contextlib.contextmanager
@@ -76,59 +78,6 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         raise UserError(f"{path}: not JSON: {error}") from error
 
 
-def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading, unpacking ``.gz``, ``.bz2``, ``.xz`` and ``.zst``."""
-    suffix = Path(path).suffix
-    if suffix == ".gz":
-        return gzip.open(path, "rb")
-    if suffix == ".bz2":
-        return bz2.open(path, "rb")
-    if suffix == ".xz":
-        return lzma.open(path, "rb")
-    if suffix == ".zst":
-        return io.BufferedReader(_ZstandardReader(path), _BLOCK)
-    return open(path, "rb", buffering=_BLOCK)
-
-
-class _ZstandardReader(io.RawIOBase):
-    """Bytes of a .zst file; unlike the library's reader, it notices a torn one."""
-
-    def __init__(self, path: str | os.PathLike[str]):
-        import zstandard
-
-        self._packed = open(path, "rb")  # noqa: SIM115
-        self._new_frame = zstandard.ZstdDecompressor().decompressobj
-        self._error = zstandard.ZstdError
-        self._frame = self._new_frame()
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        while not self._ready:
-            if self._frame.eof and self._frame.unused_data:
-                block = self._frame.unused_data
-            elif not (block := self._packed.read(_BLOCK)):
-                if not self._frame.eof:
-                    raise EOFError("the file ends in the middle of a frame")
-                return 0
-            if self._frame.eof:
-                self._frame = self._new_frame()
-            try:
-                self._ready = self._frame.decompress(block)
-            except self._error as error:
-                raise EOFError(str(error)) from error
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def close(self) -> None:
-        self._packed.close()
-        super().close()
-
-
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yield the lines of a UTF-8 text file without their line ends.
 
@@ -136,31 +85,105 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     line is in memory at a time.
 
     Raises:
-        UserError: bytes that are not UTF-8 (with line and byte offset), or a packed
-            file that cannot be unpacked.
+        UserError: bytes that are not UTF-8 (with line and byte offset), a line of more
+            than 16 MiB, or a packed file that cannot be unpacked.
     """
-    offset = 0
+    for line in _decoded(path, _lines):
+        yield line.removesuffix("\n").removesuffix("\r")
+
+
+def read_running_text(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text file of any shape without their line ends.
+
+    As ``read_lines``, but a CR alone and a CR CR LF end a line too, and a line of more
+    than 1 MiB comes in pieces of at most so much. They are cut after the last blank, or
+    between any two characters where the second half of a piece has none; pieces without
+    text are left out. What is empty or blank here is a whole line that is.
+    """
+    before, goes_on = "", False
+    for piece in _decoded(path, _pieces):
+        line = piece.rstrip("\r\n")
+        ended, has_text = line != piece, bool(line.strip(_NO_TEXT))
+        if has_text or (ended and not goes_on and before + piece != "\r\r\n"):
+            yield line
+        goes_on = (goes_on or has_text) and not ended
+        before = piece[-1:]
+
+
+def _decoded(
+    path: str | os.PathLike[str], split: Callable[[BinaryIO], Iterable[bytes]]
+) -> Iterator[str]:
+    """Decode the pieces that ``split`` cuts a file into; line ends stay."""
+    offset = number = 0
+    ended = True
     try:
         with open_bytes(path) as source:
-            for number, raw in enumerate(source, 1):
-                if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
-                    offset, raw = 3, raw[3:]
+            for raw in split(source):
+                number += ended
+                if len(raw) > _LONGEST_LINE:
+                    raise UserError(
+                        f"{path}, line {number}: longer than {_LONGEST_LINE >> 20} MiB:"
+                        " break it into lines"
+                    )
                 try:
-                    line = raw.decode("utf-8")
+                    piece = raw.decode("utf-8")
                 except UnicodeDecodeError as error:
                     at, byte = offset + error.start, raw[error.start]
                     raise UserError(
                         f"{path}, line {number}: not UTF-8 at byte {at}"
                         f" (0x{byte:02x}): convert the file to UTF-8"
                     ) from None
+                yield piece if offset else piece.removeprefix("\ufeff")
                 offset += len(raw)
-                yield line.removesuffix("\n").removesuffix("\r")
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+                ended = raw.endswith((b"\n", b"\r"))
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
         raise UserError(f"{path}: cannot be unpacked: {error}") from error
     except OSError as error:
         if error.filename is not None:
             raise
         raise UserError(f"{path}: cannot be unpacked: {error}") from error
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes]:
+    """Lines with their ends (LF); what is longer than the longest allowed is cut."""
+    return iter(lambda: source.readline(_LONGEST_LINE + 1), b"")
+
+
+def _pieces(source: BinaryIO) -> Iterator[bytes]:
+    """Lines with their ends (LF, CRLF, CR), long ones in pieces."""
+    rest = b""
+    while block := source.read(_BLOCK):
+        # The last line may go on in the next block; its CR may be half of a CRLF.
+        *lines, rest = (rest + block).splitlines(keepends=True)
+        for line in lines:
+            if len(line) > _LONGEST_PIECE:
+                yield from _cut(line)
+            else:
+                yield line
+        *pieces, rest = _cut(rest)
+        yield from pieces
+    if rest:
+        yield rest
+
+
+def _cut(line: bytes) -> Iterator[bytes]:
+    """Pieces of a line; where they end does not depend on what follows them."""
+    start, length = 0, len(line.rstrip(b"\r\n"))
+    while length - start > _LONGEST_PIECE:
+        end = start + _LONGEST_PIECE
+        after_blank = line.rfind(b" ", start + _LONGEST_PIECE // 2, end) + 1
+        cut = after_blank or _start_of_character(line, end)
+        yield line[start:cut]
+        start = cut
+    yield line[start:]
+
+
+def _start_of_character(line: bytes, position: int) -> int:
+    """The last place up to ``position`` where a character of UTF-8 starts."""
+    for start in range(position, position - 4, -1):
+        if line[start] >> 6 != 0b10:
+            return start
+    return position  # Not UTF-8: decoding will say so.
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

@@ -55,13 +55,15 @@ class Plan:
             langs[self.languages_of(corpus)[0]] = None
         return [self.raw_text(corpus, each) for each in langs]
 
-    def corpus_flags(self, corpus: str) -> list[str]:
+    def corpus_flags(self, corpus: str, lang: str) -> list[str]:
         """Flags of prepare_corpus.py."""
         entry = self._corpus(corpus)
         flags = ["--text_field", entry["text_field"]]
         if entry["aligned"]:
             other = self.raw_text(corpus, self.languages_of(corpus)[0])
             return [*flags, "--aligned_with", other]
+        if entry["split_sentences"]:
+            flags += ["--split_sentences", lang]
         return [*flags, "--lines_per_document", str(entry["lines_per_document"])]
 
     def alignment_flags(self, corpus: str) -> list[str]:

@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from babelmill.tokenizers.wordpiece import (
 )
 
 _LINES_AT_ONCE = 2048
-_MOST_DISTINCT_WORDS = 4_000_000
+_MOST_DISTINCT_WORDS = 1_000_000
 _MOST_WORDS = 200_000_000
 _WORDS_AT_ONCE = 10_000
 
@@ -40,8 +40,8 @@ Words = Callable[[Sequence[str], str], Iterable[str]]
 class WordCounts:
     """Distinct words and their counts, and all characters of them.
 
-    Memory is bounded: of too many distinct words, those that came once are forgotten,
-    but not their characters.
+    Memory is bounded: of too many distinct words, the rarer half is forgotten, but not
+    its characters.
     """
 
     def __init__(self):
@@ -49,11 +49,17 @@ class WordCounts:
         self.characters: set[str] = set()
 
     def add(self, words: Iterable[str]) -> None:
-        block = Counter(words)
-        self.characters.update(*block)
-        self.words.update(block)
+        self.add_counts(Counter(words))
+
+    def add_counts(self, words: Mapping[str, float], weight: float = 1) -> None:
+        """Add the counts of distinct words, multiplied by ``weight``."""
+        self.characters.update(*words)
+        for word, count in words.items():
+            self.words[word] += count * weight
         if len(self.words) > _MOST_DISTINCT_WORDS:
-            self.words = Counter({w: n for w, n in self.words.items() if n > 1})
+            counts = sorted(self.words.values(), reverse=True)
+            forgotten = counts[_MOST_DISTINCT_WORDS // 2]
+            self.words = Counter({w: n for w, n in self.words.items() if n > forgotten})
 
 
 def count_words(
@@ -78,25 +84,21 @@ def count_words(
     sentences = {lang: _count_sentences(lang, files) for lang, files in texts.items()}
     total = sum(sentences.values())
     shares = {lang: (n / total) ** alpha for lang, n in sentences.items()}
-    of_language: dict[str, WordCounts] = {}
-    weights: dict[str, float] = {}
+    result = WordCounts()
     for lang in sorted(texts):
         kept = min(1.0, (max_sentences or total) / sentences[lang])
-        counts = of_language[lang] = WordCounts()
+        counts = WordCounts()
         lines = _draw(_sentences(texts[lang]), kept, seed, lang)
         lines = progress(lines, f"words of {lang}", "lines")
         while block := list(islice(lines, _LINES_AT_ONCE)):
             counts.add(words_of(block, lang))
         share = shares[lang] / sum(shares.values())
-        weights[lang] = share * total / (kept * sentences[lang])
-    words = sum(weights[lang] * of_language[lang].words.total() for lang in weights)
-    scale = min(1.0, _MOST_WORDS / max(words, 1))
-    result = WordCounts()
-    for lang, counts in of_language.items():
+        result.add_counts(counts.words, share * total / (kept * sentences[lang]))
         result.characters |= counts.characters
-        for word, count in counts.words.items():
-            result.words[word] += count * weights[lang] * scale
-    result.words = Counter({w: max(1, round(n)) for w, n in result.words.items()})
+    scale = min(1.0, _MOST_WORDS / max(result.words.total(), 1))
+    result.words = Counter(
+        {w: max(1, round(n * scale)) for w, n in result.words.items()}
+    )
     return result
 
 
