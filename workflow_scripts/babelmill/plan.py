@@ -124,6 +124,8 @@ class Plan:
         if "learn_from" in entry:
             size = "codes" if entry["type"] == "xlm" else "vocab_size"
             flags += [f"--{size}", str(entry[size]), "--alpha", str(entry["alpha"])]
+            if "max_sentences" in entry:
+                flags += ["--max_sentences", str(entry["max_sentences"])]
         return flags
 
     def kytea_model(self, tokenizer: str) -> list[str]:
