@@ -67,7 +67,7 @@ class Text:
         """Rows of the whole text: what the shares of languages are computed from."""
         side = self.sides[0]
         if self.objective == PAIRS:
-            return sum(len(usable_lines(self.sides, b)) for b in side.blocks())
+            return sum(map(len, usable_lines(self.sides, side.blocks())))
         if self.objective == NEXT_SENTENCE:
             return len(side.ids)
         return count_rows(side, side.blocks(), settings.max_seq_length)
@@ -140,19 +140,17 @@ def _unmasked(
     """How many rows one pass over a text's part of a shard has, and the passes."""
     length, side = settings.max_seq_length, text.sides[0]
     split = text.split(settings)
-    documents = rng.permutation(split.documents_in(shard))
+    documents = split.documents_in(shard)
     if not len(documents):
         return 0, lambda _: iter(())
     if text.objective == NEXT_SENTENCE:
+        order, short = rng.permutation(documents), settings.short_seq_prob
         others = random_documents(side, split, held_out=shard == VALIDATION)
-        short = settings.short_seq_prob
-        pairs = PairTable(draw_pairs(side, documents, others, length, short, rng))
+        pairs = PairTable(draw_pairs(side, order, others, length, short, rng))
         return len(pairs), lambda _: pair_rows(side, pairs, tokenizer, length, rng)
     lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
     if text.objective == PAIRS:
-        lines = np.concatenate(
-            [usable_lines(text.sides, part) for part in side.parts(documents)]
-        )
+        lines = np.concatenate(list(usable_lines(text.sides, side.parts(documents))))
         return len(lines), lambda _: translation_rows(
             text.sides, rng.permutation(lines), tokenizer, lang_ids, length, rng
         )

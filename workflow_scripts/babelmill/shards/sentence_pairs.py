@@ -20,8 +20,8 @@ from babelmill.shards.split import VALIDATION, Split
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-# Few, since each look at a mapped file brings 64 kB into memory.
-_PAIRS_AT_ONCE, _DOCUMENTS_AT_ONCE = 512, 256
+# Few, since each look at a mapped file brings much of it into memory.
+_PAIRS_AT_ONCE, _DOCUMENTS_AT_ONCE = 256, 256
 _DRAWS_AT_ONCE = 4096
 _SPECIAL_TOKENS = 3
 _TRIES = 10

@@ -14,7 +14,8 @@ from babelmill.shards.layout import Rows
 from babelmill.tokenizers import Tokenizer
 
 _TOKENS_PER_BLOCK = 1 << 18
-_DOCUMENTS_AT_ONCE = 1024
+# Few, since each look at a mapped file brings much of it into memory.
+_DOCUMENTS_AT_ONCE = 64
 
 
 def count_rows(

@@ -5,7 +5,7 @@ Each half carries its own language and its positions start again at 0 (Lample & 
 half comes first is drawn for every row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -15,15 +15,24 @@ from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
 _ROWS_PER_BLOCK = 1024
+# Few, since each look at a mapped file brings much of it into memory.
+_LINES_AT_ONCE = 64
 _SPECIAL_TOKENS = 4
 
 
 def usable_lines(
-    sides: tuple[TokenizedDocuments, TokenizedDocuments], documents: np.ndarray
-) -> np.ndarray:
-    """The lines of some documents that have text on both sides, (lines,) int64."""
-    lines = sides[0].sentences_of(documents)
-    return lines[np.logical_and(*(side.sentence_lengths(lines) for side in sides))]
+    sides: tuple[TokenizedDocuments, TokenizedDocuments], blocks: Iterable[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """Yield the lines of documents that have text on both sides, (lines,) int64.
+
+    Args:
+        blocks: numbers of the documents, in parts.
+    """
+    for documents in blocks:
+        lines = sides[0].sentences_of(documents)
+        yield lines[np.logical_and(*(side.sentence_lengths(lines) for side in sides))]
+        for side in sides:
+            side.release()
 
 
 def translation_rows(
@@ -54,9 +63,10 @@ def translation_rows(
                 for side, lang in zip(sides, lang_ids, strict=True)
             ]
             _fill(rows, row, halves[::-1] if swap else halves, tokenizer, room)
+            if row % _LINES_AT_ONCE == 0:
+                for side in sides:
+                    side.release()
         yield rows
-        for side in sides:
-            side.release()
 
 
 def _fill(
