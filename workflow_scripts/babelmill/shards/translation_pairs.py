@@ -14,9 +14,8 @@ from babelmill.shards.layout import Rows
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-_ROWS_PER_BLOCK = 1024
 # Few, since each look at a mapped file brings much of it into memory.
-_LINES_AT_ONCE = 64
+_LINES_AT_ONCE = 256
 _SPECIAL_TOKENS = 4
 
 
@@ -44,46 +43,49 @@ def translation_rows(
     rng: np.random.Generator,
 ) -> Iterator[Rows]:
     """Yield blocks of unmasked rows, one a line; too long a pair loses its ends."""
-    room = length - _SPECIAL_TOKENS
-    for start in range(0, len(lines), _ROWS_PER_BLOCK):
-        block = lines[start : start + _ROWS_PER_BLOCK]
+    for start in range(0, len(lines), _LINES_AT_ONCE):
+        block = lines[start : start + _LINES_AT_ONCE]
         swapped = rng.random(len(block)) < 0.5
-        rows = {
-            "input_ids": np.full((len(block), length), tokenizer.pad_id, np.int32),
-            "input_mask": np.zeros((len(block), length), np.int8),
-            "segment_ids": np.zeros((len(block), length), np.int8),
-            "next_sentence_labels": np.zeros(len(block), np.int8),
-            "lang_ids": np.zeros((len(block), length), np.int8),
-            "position_ids": np.zeros((len(block), length), np.int16),
-            "causal": np.zeros(len(block), np.int8),
-        }
-        for row, (line, swap) in enumerate(zip(block.tolist(), swapped, strict=True)):
-            halves = [
-                (side.sentence(line), lang)
-                for side, lang in zip(sides, lang_ids, strict=True)
-            ]
-            _fill(rows, row, halves[::-1] if swap else halves, tokenizer, room)
-            if row % _LINES_AT_ONCE == 0:
-                for side in sides:
-                    side.release()
-        yield rows
+        yield _rows(sides, block, swapped, tokenizer, lang_ids, length)
+        for side in sides:
+            side.release()
 
 
-def _fill(
-    rows: Rows,
-    row: int,
-    halves: list[tuple[np.ndarray, int]],
+def _rows(
+    sides: tuple[TokenizedDocuments, TokenizedDocuments],
+    lines: np.ndarray,
+    swapped: np.ndarray,
     tokenizer: Tokenizer,
-    room: int,
-) -> None:
-    kept = fitting_lengths(*(np.asarray(len(ids)) for ids, _ in halves), room)
-    at = 0
-    for (ids, lang), size in zip(halves, map(int, kept), strict=True):
-        end = at + size + 2
-        rows["input_ids"][row, at] = tokenizer.cls_id
-        rows["input_ids"][row, at + 1 : end - 1] = ids[:size]
-        rows["input_ids"][row, end - 1] = tokenizer.sep_id
-        rows["lang_ids"][row, at:end] = lang
-        rows["position_ids"][row, at:end] = np.arange(end - at)
-        at = end
-    rows["input_mask"][row, :at] = 1
+    lang_ids: tuple[int, int],
+    length: int,
+) -> Rows:
+    """Rows ``<s> A </s> <s> B </s>``; where swapped, A is the second side's line."""
+    sizes = np.stack([side.sentence_lengths(lines) for side in sides])
+    sizes = np.where(swapped, sizes[::-1], sizes)
+    kept = np.stack(fitting_lengths(*sizes, length - _SPECIAL_TOKENS))
+    place = np.arange(length)
+    second = (kept[0] + 2)[:, None]  # where the second half begins
+    end = second + kept[1][:, None] + 2
+    in_second = (place >= second) & (place < end)
+    position = place - np.where(in_second, second, 0)
+    real = place < end
+    # The side that each token is from, and its place in the row's half there.
+    of_second_side = in_second ^ swapped[:, None]
+    texts = [
+        side.ids.take(side.starts_of(lines)[:, None] + position - 1, mode="clip")
+        for side in sides
+    ]
+    input_ids = np.where(of_second_side, texts[1], texts[0]).astype(np.int32)
+    input_ids[position == 0] = tokenizer.cls_id
+    input_ids[(place == second - 1) | (place == end - 1)] = tokenizer.sep_id
+    input_ids[~real] = tokenizer.pad_id
+    langs = np.where(of_second_side, lang_ids[1], lang_ids[0])
+    return {
+        "input_ids": input_ids,
+        "input_mask": real.astype(np.int8),
+        "segment_ids": np.zeros_like(input_ids, np.int8),
+        "next_sentence_labels": np.zeros(len(lines), np.int8),
+        "lang_ids": np.where(real, langs, 0).astype(np.int8),
+        "position_ids": np.where(real, position, 0).astype(np.int16),
+        "causal": np.zeros(len(lines), np.int8),
+    }
