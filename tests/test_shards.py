@@ -1,6 +1,8 @@
 """Tokenized documents, the validation split, masks and sampling, by definition."""
 
+import functools
 import hashlib
+import operator
 
 import h5py
 import numpy as np
@@ -25,15 +27,18 @@ def documents(tmp_path, content=DOCUMENTS, aligned=False, vocab_size=70_000):
     return TokenizedDocuments(path)
 
 
+def document(text, number):
+    """The sentences of a document, as lists."""
+    lengths, _, (begin,) = text.sentence_lengths(np.asarray([number]))
+    ids = text.ids[begin : begin + lengths.sum()]
+    return [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])]
+
+
 def test_documents_come_back_as_written(tmp_path):
     text = documents(tmp_path)
-    back = []
-    for number in range(len(text)):
-        ids, ends = text.document(number)
-        back.append([part.tolist() for part in np.split(ids, ends[:-1])])
+    back = [document(text, number) for number in range(len(text))]
     assert back == DOCUMENTS
     assert text.attributes == {"lang": "en"}
-    assert text.sentence(2).tolist() == [9, 9]
     assert np.flatnonzero(text.token_counts).tolist() == [5, 6, 7, 8, 9]
     assert text.token_counts[9] == 2
 
@@ -43,9 +48,9 @@ def test_a_long_document_is_stored_in_parts_with_one_key(tmp_path, monkeypatch):
     monkeypatch.setattr("babelmill.shards.documents._LONGEST_TOKENS", 6)
     long = [[1], [2], [3], [4] * 7, [5], [6]]
     text = documents(tmp_path, [long, [[9]]])
-    parts = [text.document(number)[0].tolist() for number in range(len(text))]
+    parts = [functools.reduce(operator.iadd, document(text, number), []) for number in range(len(text))]
     assert parts == [[1, 2], [3] + [4] * 7, [5, 6], [9]]
-    keys = text.document_keys.tolist()
+    keys = text.document_keys[:].tolist()
     assert keys[0] == keys[1] == keys[2] != keys[3]
     whole = [token for sentence in long for token in sentence]
     digest = hashlib.blake2b(np.asarray(whole, "<i4").tobytes(), digest_size=8).digest()
@@ -57,16 +62,35 @@ def test_sides_of_a_translation_are_parted_at_the_same_lines(tmp_path, monkeypat
     monkeypatch.setattr("babelmill.shards.documents._LONGEST_TOKENS", 3)
     for content in ([[[1], [2], [3]]], [[[1] * 9, [], [3] * 9]]):
         text = documents(tmp_path, content, aligned=True)
-        assert text.document_ends.tolist() == [2, 3]
-        assert text.document_keys.tolist() == [0, 0]
+        assert text.document_ends[:].tolist() == [2, 3]
+        assert text.document_keys[:].tolist() == [0, 0]
 
 
-def test_sentences_of_documents_by_hand(tmp_path):
+def test_sentence_lengths_by_hand(tmp_path):
     text = documents(tmp_path, [[[1], [2, 2]], [[3]], [[4], [5], [6, 6, 6]]])
-    numbers = text.sentences_of(np.asarray([2, 0]))
-    assert numbers.tolist() == [3, 4, 5, 0, 1]
-    assert text.sentence_lengths(numbers).tolist() == [1, 1, 3, 1, 2]
-    assert text.sentences_of(np.zeros(0, int)).tolist() == []
+    lengths, counts, begins = text.sentence_lengths(np.asarray([2, 0]))
+    assert lengths.tolist() == [1, 1, 3, 1, 2]
+    assert (counts.tolist(), begins.tolist()) == ([3, 2], [4, 0])
+    assert text.sentence_lengths(np.zeros(0, int))[0].tolist() == []
+
+
+@pytest.mark.parametrize("gaps", [0, 100])
+def test_columns_are_read_as_arrays_are(tmp_path, monkeypatch, gaps):
+    """Entry by entry, or with what lies between."""
+    monkeypatch.setattr("babelmill.shards.documents._GAPS", gaps)
+    rng = stream(1, "columns")
+    whole = rng.integers(0, 60_000, 5000)
+    ids = documents(tmp_path, [[whole]], vocab_size=60_000).ids
+    assert len(ids) == 5000 and ids[7] == whole[7]
+    assert ids[10:20].tolist() == whole[10:20].tolist()
+    assert ids[4990:9999].tolist() == whole[4990:].tolist()
+    assert ids[:].tolist() == whole.tolist()
+    index = rng.integers(0, 5000, 300)
+    assert ids[index].tolist() == whole[index].tolist()
+    starts, sizes = rng.integers(0, 4900, 50), rng.integers(0, 100, 50)
+    wanted = [whole[a : a + n] for a, n in zip(starts, sizes, strict=True)]
+    assert ids.pieces(starts, sizes).tolist() == np.concatenate(wanted).tolist()
+    assert ids.pieces(starts[:0], sizes[:0]).tolist() == []
 
 
 def test_blocks_of_documents_hold_few_sentences(tmp_path, monkeypatch):
@@ -80,23 +104,21 @@ def test_blocks_of_documents_hold_few_sentences(tmp_path, monkeypatch):
 
 
 def test_keys_are_equal_for_equal_documents_only(tmp_path):
-    first, second, third = documents(tmp_path).document_keys
+    first, second, third = documents(tmp_path).document_keys[:]
     assert first == third != second
 
 
 def test_keys_of_aligned_text_are_line_numbers(tmp_path):
     text = documents(tmp_path, [[[]], [[1], []]], aligned=True)
-    assert text.document_keys.tolist() == [0, 1]
+    assert text.document_keys[:].tolist() == [0, 1]
     assert text.aligned
 
 
-def test_empty_lines_of_aligned_text_are_no_sentences(tmp_path):
-    text = documents(tmp_path, [[[], []], [[1, 2], [], [3]]], aligned=True)
-    ids, ends = text.document(0)
-    assert (ids.tolist(), ends.tolist()) == ([], [])
-    ids, ends = text.document(1)
-    assert (ids.tolist(), ends.tolist()) == ([1, 2, 3], [2, 3])
-    assert text.sentence(3).tolist() == []
+def test_empty_lines_of_aligned_text_are_kept(tmp_path):
+    content = [[[], []], [[1, 2], [], [3]]]
+    text = documents(tmp_path, content, aligned=True)
+    assert [document(text, number) for number in (0, 1)] == content
+    assert text.token_counts_of(np.arange(2)).tolist() == [0, 3]
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

@@ -17,12 +17,11 @@ document has to fit into memory.
 
 import hashlib
 import json
-import mmap
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import h5py
 import numpy as np
@@ -36,6 +35,8 @@ _COPY_BLOCK = 1 << 20
 _LONGEST_SENTENCES, _LONGEST_TOKENS = 1 << 14, 1 << 20
 _DOCUMENTS_PER_COUNT = 64
 _DOCUMENTS_AT_ONCE, _SENTENCES_AT_ONCE = 1 << 16, 1 << 20
+# What lies between wanted entries is read too, up to so many times as much.
+_GAPS = 16
 
 
 class _Spool:
@@ -144,8 +145,67 @@ def _parts_of_document(
         yield part
 
 
+class Column:
+    """A column of a file, read where it is asked for.
+
+    Read, not mapped into memory: of a mapped file the process keeps, for each look, all
+    that the kernel likes to map around it.
+    """
+
+    def __init__(self, file: BinaryIO, column: h5py.Dataset):
+        self._file = file
+        # An empty column has no place in the file.
+        self._offset = column.id.get_offset() or 0
+        self._dtype = column.dtype
+        self._size = len(column)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: np.ndarray | slice | int) -> np.ndarray:
+        """The entries at ``index``, as of an array (slices without steps)."""
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(self._size)
+            return self._read(start, max(stop, start))
+        if isinstance(index, np.ndarray):
+            return self.pieces(index, np.ones_like(index))
+        return self._read(index, index + 1)[0]
+
+    def pieces(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Runs of entries, one after the other."""
+        if not len(starts):
+            return self._read(0, 0)
+        first, last = int(starts.min()), int((starts + sizes).max())
+        if last - first <= _GAPS * int(sizes.sum()):
+            return self._read(first, last)[runs(starts - first, sizes)]
+        width, number = self._dtype.itemsize, self._file.fileno()
+        places = zip(
+            (sizes * width).tolist(),
+            (self._offset + starts * width).tolist(),
+            strict=True,
+        )
+        read = (os.pread(number, size, place) for size, place in places)
+        return np.frombuffer(b"".join(read), self._dtype)
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        width = self._dtype.itemsize
+        place = self._offset + int(start) * width
+        block = os.pread(self._file.fileno(), int(stop - start) * width, place)
+        return np.frombuffer(block, self._dtype)
+
+    def before(self, index: np.ndarray) -> np.ndarray:
+        """Of ends: where the runs of these numbers start."""
+        return np.where(index > 0, self[np.maximum(index - 1, 0)], 0)
+
+
+def runs(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """``start, start + 1, ...`` of each run, one run after the other, int64."""
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
+
+
 class TokenizedDocuments:
-    """Read access to a file of ``write_documents`` through memory maps.
+    """Read access to a file of ``write_documents``, of which little is in memory.
 
     Attributes:
         ids, sentence_ends, document_ends, document_keys: as in the file.
@@ -156,10 +216,10 @@ class TokenizedDocuments:
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
-        self._maps: list[np.memmap] = []
         try:
             with h5py.File(path, "r") as source:
-                columns = [self._column(source[name]) for name in _FIELDS]
+                file = open(path, "rb", buffering=0)  # noqa: SIM115
+                columns = [Column(file, source[name]) for name in _FIELDS]
                 self.token_counts = source["token_counts"][:]
                 attributes = dict(source.attrs)
         except (OSError, KeyError) as error:
@@ -167,22 +227,6 @@ class TokenizedDocuments:
         self.ids, self.sentence_ends, self.document_ends, self.document_keys = columns
         self.aligned = bool(attributes.pop("aligned"))
         self.attributes = {name: json.loads(v) for name, v in attributes.items()}
-
-    def _column(self, column: h5py.Dataset) -> np.ndarray:
-        offset = column.id.get_offset()
-        if offset is None:  # empty
-            return column[:]
-        self._maps.append(np.memmap(self.path, column.dtype, "r", offset, column.shape))
-        # As a plain array: each slice of a memmap costs microseconds.
-        return np.asarray(self._maps[-1])
-
-    def release(self) -> None:
-        """Give back the memory of what was read; it is read again where needed.
-
-        Mapped pages would stay with the process as long as the machine has memory.
-        """
-        for column in self._maps:
-            column._mmap.madvise(mmap.MADV_DONTNEED)
 
     def __len__(self) -> int:
         return len(self.document_ends)
@@ -197,63 +241,34 @@ class TokenizedDocuments:
         """Numbers of some documents in their order, so many as can be read at once."""
         for start in range(0, len(documents), _DOCUMENTS_AT_ONCE):
             some = documents[start : start + _DOCUMENTS_AT_ONCE]
-            sentences = np.cumsum(self.sentence_counts(some))
+            starts, stops = self.sentence_ranges(some)
+            sentences = np.cumsum(stops - starts)
             cuts = np.flatnonzero(np.diff(sentences // _SENTENCES_AT_ONCE)) + 1
             yield from np.split(some, cuts)
-            self.release()
 
     def sentence_ranges(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The first sentence of each document, and the first of the one after it."""
-        starts = np.where(documents > 0, self.document_ends[documents - 1], 0)
-        return starts, self.document_ends[documents]
+        return self.document_ends.before(documents), self.document_ends[documents]
 
-    def sentence_counts(self, documents: np.ndarray) -> np.ndarray:
-        """Sentences of each document, empty lines included."""
-        starts, stops = self.sentence_ranges(documents)
-        return stops - starts
-
-    def starts_of(self, sentences: np.ndarray) -> np.ndarray:
-        """Where sentences begin in ``ids``."""
-        return np.where(sentences > 0, self.sentence_ends[sentences - 1], 0)
-
-    def first_tokens(self, documents: np.ndarray) -> np.ndarray:
-        """Where documents begin in ``ids``."""
-        return self.starts_of(self.sentence_ranges(documents)[0])
-
-    def sentence_bounds(self, document: int) -> np.ndarray:
-        """Where the sentences of a document begin and end in ``ids``.
-
-        Empty lines of aligned text are no sentences.
+    def sentence_lengths(
+        self, documents: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tokens of all sentences of some documents, one document after the other.
 
         Returns:
-            (sentences + 1,) int64, ascending.
+            lengths (sentences,), and of each document how many sentences it has
+            (documents,) and where it begins in ``ids`` (documents,), all int64.
         """
-        start = int(self.document_ends[document - 1]) if document else 0
-        stop = int(self.document_ends[document])
-        if start:
-            bounds = self.sentence_ends[start - 1 : stop]
-        else:
-            bounds = np.concatenate([[0], self.sentence_ends[:stop]])
-        return np.unique(bounds) if self.aligned else bounds
-
-    def sentence(self, number: int) -> np.ndarray:
-        """The ids of one sentence."""
-        first = int(self.sentence_ends[number - 1]) if number else 0
-        return self.ids[first : int(self.sentence_ends[number])]
-
-    def document(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """The ids of a document and the ends of its sentences, relative to them."""
-        bounds = self.sentence_bounds(number)
-        return self.ids[bounds[0] : bounds[-1]], bounds[1:] - bounds[0]
-
-    def sentence_lengths(self, sentences: np.ndarray) -> np.ndarray:
-        """Tokens of the sentences of these numbers, int64 of the same shape."""
-        return self.sentence_ends[sentences] - self.starts_of(sentences)
-
-    def sentences_of(self, documents: np.ndarray) -> np.ndarray:
-        """Numbers of all sentences of some documents, one document after the other."""
         starts, stops = self.sentence_ranges(documents)
-        sizes = stops - starts
-        before = np.cumsum(sizes) - sizes
-        first = np.repeat(starts - before, sizes)
-        return first + np.arange(len(first))
+        counts = stops - starts
+        ends = self.sentence_ends.pieces(starts, counts)
+        begins = self.sentence_ends.before(starts)
+        lengths = np.diff(ends, prepend=0)
+        first = (np.cumsum(counts) - counts)[counts > 0]
+        lengths[first] = ends[first] - begins[counts > 0]
+        return lengths, counts, begins
+
+    def token_counts_of(self, documents: np.ndarray) -> np.ndarray:
+        """Tokens of each document, (documents,) int64."""
+        starts, stops = self.sentence_ranges(documents)
+        return self.sentence_ends[stops - 1] - self.sentence_ends.before(starts)

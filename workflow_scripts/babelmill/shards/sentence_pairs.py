@@ -20,8 +20,7 @@ from babelmill.shards.split import VALIDATION, Split
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-# Few, since each look at a mapped file brings much of it into memory.
-_PAIRS_AT_ONCE, _DOCUMENTS_AT_ONCE = 256, 256
+_PAIRS_AT_ONCE = _DOCUMENTS_AT_ONCE = 1024
 _DRAWS_AT_ONCE = 4096
 _SPECIAL_TOKENS = 3
 _TRIES = 10
@@ -59,7 +58,6 @@ def draw_pairs(
         short = rng.random(len(numbers)) < short_seq_prob
         target = np.where(short, rng.integers(2, room + 1, len(numbers)), room)
         yield from _Block(documents, numbers, target, others, rng).pairs()
-        documents.release()
 
 
 class _Block:
@@ -75,9 +73,7 @@ class _Block:
     ):
         self._documents, self._numbers, self._target = documents, numbers, target
         self._others, self._rng = others, rng
-        sentences = documents.sentences_of(numbers)
-        lengths = documents.sentence_lengths(sentences)
-        counts = documents.sentence_counts(numbers)
+        lengths, counts, begins = documents.sentence_lengths(numbers)
         owner = np.repeat(np.arange(len(numbers)), counts)[lengths > 0]
         lengths = lengths[lengths > 0]  # An empty line is no sentence.
         # Sentences of the block one after the other: their ends in its tokens, and how
@@ -85,7 +81,7 @@ class _Block:
         self._ends = np.cumsum(lengths)
         self._stop = np.cumsum(np.bincount(owner, minlength=len(numbers)))
         self._next = np.concatenate([[0], self._stop[:-1]])
-        self._shift = documents.first_tokens(numbers) - self._begin(self._next)
+        self._shift = begins - self._begin(self._next)
 
     def _begin(self, sentences: np.ndarray) -> np.ndarray:
         return np.where(sentences > 0, self._ends[sentences - 1], 0)
@@ -135,13 +131,28 @@ class _Block:
             start, stop = text.sentence_ranges(others)
             chance = self._rng.random(len(missing))
             sentence = start + (chance * (stop - start)).astype(np.int64)
-            begin = text.starts_of(sentence)
-            last = text.sentence_ends.searchsorted(begin + wanted[missing])
-            last = np.minimum(np.maximum(last, sentence), stop - 1)
-            size = text.sentence_ends[last] - begin
+            begin, size = _lengths_near(text, sentence, stop, wanted[missing])
             size[text.document_keys[others] == own_keys[missing]] = 0
             found[missing] = np.stack([begin, size], axis=1)
         return found
+
+
+def _lengths_near(
+    text: TokenizedDocuments, first: np.ndarray, stop: np.ndarray, wanted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where sentences begin, and the tokens from there on that reach ``wanted``.
+
+    Args:
+        stop: the sentences that end the documents, where the tokens end at the latest.
+    """
+    begin = text.sentence_ends.before(first)
+    # No sentence but an empty line is shorter than a token.
+    window = np.minimum(np.maximum(wanted, 1), stop - first)
+    ends = text.sentence_ends.pieces(first, window)
+    reached = ends >= np.repeat(begin + wanted, window)
+    offset = np.cumsum(window) - window
+    short = np.add.reduceat(~reached, offset, dtype=np.int64)
+    return begin, ends[offset + np.minimum(short, window - 1)] - begin
 
 
 def random_documents(
@@ -213,12 +224,11 @@ def pair_rows(
 ) -> Iterator[Rows]:
     """Yield blocks of unmasked rows ``[CLS] A [SEP] B [SEP]``, one a pair."""
     for block in pairs.blocks():
-        yield _rows(documents.ids, block, tokenizer, length, rng)
-        documents.release()
+        yield _rows(documents, block, tokenizer, length, rng)
 
 
 def _rows(
-    ids: np.ndarray,
+    documents: TokenizedDocuments,
     pairs: np.ndarray,
     tokenizer: Tokenizer,
     length: int,
@@ -228,13 +238,16 @@ def _rows(
     kept = np.stack(fitting_lengths(*sizes.T, length - _SPECIAL_TOKENS), axis=1)
     # Tokens leave at random from the front or the back, against a bias.
     starts = starts + rng.binomial(sizes - kept, 0.5)
-    (a, b), (a_size, b_size) = starts.T[:, :, None], kept.T[:, :, None]
+    tokens = documents.ids.pieces(starts.ravel(), kept.ravel())
+    # Where each row's parts begin in the tokens; the second follows the first.
+    first = (np.cumsum(kept) - kept.ravel())[::2, None]
+    a_size, b_size = kept.T[:, :, None]
     place = np.arange(length)
     in_a = (place >= 1) & (place <= a_size)
     in_b = (place >= a_size + 2) & (place < a_size + 2 + b_size)
     end = a_size + b_size + 2
-    source = place + np.where(place >= a_size + 2, b - a_size - 2, a - 1)
-    input_ids = ids.take(source, mode="clip").astype(np.int32)
+    source = first + place - np.where(place >= a_size + 2, 2, 1)
+    input_ids = tokens.take(source, mode="clip").astype(np.int32)
     input_ids[~(in_a | in_b)] = tokenizer.pad_id
     input_ids[:, 0] = tokenizer.cls_id
     input_ids[(place == a_size + 1) | (place == end)] = tokenizer.sep_id

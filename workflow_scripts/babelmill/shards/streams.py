@@ -13,9 +13,7 @@ from babelmill.shards.documents import TokenizedDocuments
 from babelmill.shards.layout import Rows
 from babelmill.tokenizers import Tokenizer
 
-_TOKENS_PER_BLOCK = 1 << 18
-# Few, since each look at a mapped file brings much of it into memory.
-_DOCUMENTS_AT_ONCE = 64
+_TOKENS_AT_ONCE, _DOCUMENTS_AT_ONCE = 1 << 18, 1024
 
 
 def count_rows(
@@ -28,7 +26,7 @@ def count_rows(
     """
     size = 0
     for block in blocks:
-        lengths = documents.sentence_lengths(documents.sentences_of(block))
+        lengths, _, _ = documents.sentence_lengths(block)
         size += int(lengths.sum() + np.count_nonzero(lengths))
     return -(-size // (length - 1))
 
@@ -46,22 +44,32 @@ def stream_rows(
     Every token of every document is in exactly one row; only the last row is padded.
     """
     body = length - 1
-    parts: list[np.ndarray] = []
-    size = 0
-    for count, number in enumerate(order.tolist(), 1):
-        ids, ends = documents.document(number)
-        parts.append(np.insert(ids.astype(np.int32), ends, tokenizer.eos_id))
-        size += len(parts[-1])
-        if size >= _TOKENS_PER_BLOCK:
-            stream = np.concatenate(parts)
-            whole = size - size % body
-            yield _rows(stream[:whole], tokenizer, lang_id, length, causal)
-            parts = [stream[whole:]]
-            size -= whole
-        if count % _DOCUMENTS_AT_ONCE == 0:
-            documents.release()
-    if size:
-        yield _rows(np.concatenate(parts), tokenizer, lang_id, length, causal)
+    rest = np.zeros(0, np.int32)
+    for tokens in _closed_sentences(documents, order, tokenizer.eos_id):
+        tokens = np.concatenate([rest, tokens])
+        whole = len(tokens) - len(tokens) % body
+        if whole:
+            yield _rows(tokens[:whole], tokenizer, lang_id, length, causal)
+        rest = tokens[whole:]
+    if len(rest):
+        yield _rows(rest, tokenizer, lang_id, length, causal)
+
+
+def _closed_sentences(
+    documents: TokenizedDocuments, order: np.ndarray, eos_id: int
+) -> Iterator[np.ndarray]:
+    """Yield the tokens of documents, an end after each sentence, some at a time."""
+    for start in range(0, len(order), _DOCUMENTS_AT_ONCE):
+        some = order[start : start + _DOCUMENTS_AT_ONCE]
+        sizes = documents.token_counts_of(some)
+        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // _TOKENS_AT_ONCE)) + 1
+        for numbers, size in zip(
+            np.split(some, cuts), np.split(sizes, cuts), strict=True
+        ):
+            lengths, _, begins = documents.sentence_lengths(numbers)
+            tokens = documents.ids.pieces(begins, size).astype(np.int32)
+            ends = np.cumsum(lengths[lengths > 0])
+            yield np.insert(tokens, ends, eos_id)
 
 
 def _rows(

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from babelmill.shards.documents import TokenizedDocuments
+from babelmill.shards.documents import TokenizedDocuments, runs
 from babelmill.shards.layout import Rows
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
-# Few, since each look at a mapped file brings much of it into memory.
-_LINES_AT_ONCE = 256
+_LINES_AT_ONCE = 1024
 _SPECIAL_TOKENS = 4
 
 
@@ -28,10 +27,9 @@ def usable_lines(
         blocks: numbers of the documents, in parts.
     """
     for documents in blocks:
-        lines = sides[0].sentences_of(documents)
-        yield lines[np.logical_and(*(side.sentence_lengths(lines) for side in sides))]
-        for side in sides:
-            side.release()
+        starts, stops = sides[0].sentence_ranges(documents)
+        lengths = (side.sentence_lengths(documents)[0] for side in sides)
+        yield runs(starts, stops - starts)[np.logical_and(*lengths)]
 
 
 def translation_rows(
@@ -47,8 +45,6 @@ def translation_rows(
         block = lines[start : start + _LINES_AT_ONCE]
         swapped = rng.random(len(block)) < 0.5
         yield _rows(sides, block, swapped, tokenizer, lang_ids, length)
-        for side in sides:
-            side.release()
 
 
 def _rows(
@@ -60,9 +56,10 @@ def _rows(
     length: int,
 ) -> Rows:
     """Rows ``<s> A </s> <s> B </s>``; where swapped, A is the second side's line."""
-    sizes = np.stack([side.sentence_lengths(lines) for side in sides])
-    sizes = np.where(swapped, sizes[::-1], sizes)
-    kept = np.stack(fitting_lengths(*sizes, length - _SPECIAL_TOKENS))
+    starts = np.stack([side.sentence_ends.before(lines) for side in sides])
+    sizes = np.stack([side.sentence_ends[lines] for side in sides]) - starts
+    kept = np.where(swapped, sizes[::-1], sizes)
+    kept = np.stack(fitting_lengths(*kept, length - _SPECIAL_TOKENS))
     place = np.arange(length)
     second = (kept[0] + 2)[:, None]  # where the second half begins
     end = second + kept[1][:, None] + 2
@@ -71,10 +68,11 @@ def _rows(
     real = place < end
     # The side that each token is from, and its place in the row's half there.
     of_second_side = in_second ^ swapped[:, None]
-    texts = [
-        side.ids.take(side.starts_of(lines)[:, None] + position - 1, mode="clip")
-        for side in sides
-    ]
+    texts = []
+    for side, start, size in zip(sides, starts, sizes, strict=True):
+        tokens = side.ids.pieces(start, size)
+        first = (np.cumsum(size) - size)[:, None]
+        texts.append(tokens.take(first + position - 1, mode="clip"))
     input_ids = np.where(of_second_side, texts[1], texts[0]).astype(np.int32)
     input_ids[position == 0] = tokenizer.cls_id
     input_ids[(place == second - 1) | (place == end - 1)] = tokenizer.sep_id
