@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from babelmill.errors import UserError
-from babelmill.models import xlm
+from babelmill.models import folders, xlm
 from babelmill.models.weights import load_tensors, read_weights, save_weights
 from conftest import ROOT
 
@@ -54,7 +54,7 @@ def test_masked_lm_agrees_with_the_reference(tiny):
     labels = reference["mlm_labels"].ravel()
     chosen = np.flatnonzero(labels != -100)
     batch["flat_positions"] = paddle.to_tensor(chosen)
-    logits = xlm.masked_lm_logits(model, batch)
+    logits, _ = xlm.pretraining_scores(model, batch)
     expected = reference["mlm_logits"].reshape(-1, config["vocab_size"])[chosen]
     assert np.abs(logits.numpy() - expected).max() < TOLERANCE
     loss = paddle.nn.functional.cross_entropy(logits, paddle.to_tensor(labels[chosen]))
@@ -81,13 +81,87 @@ def test_classification_agrees_with_the_reference(tiny):
     assert np.abs(logits - reference["cls_logits"]).max() < TOLERANCE
 
 
+def scores_of_all(model, batch, causal):
+    """Scores of the vocabulary at every position (positions, vocabulary)."""
+    import paddle
+
+    everywhere = paddle.arange(batch["input_ids"].size)
+    batch = {**batch, "flat_positions": everywhere}
+    words, pairs = xlm.pretraining_scores(model, batch, causal=causal)
+    assert pairs is None
+    return words.numpy()
+
+
+def test_causal_scores_agree_with_the_reference(tiny):
+    folder, config, reference = tiny
+    model = xlm.pretraining_model(config)
+    xlm.load(model, folder)
+    model.eval()
+    scores = scores_of_all(model, batch_of(reference), causal=True)
+    expected = reference["causal_logits"].reshape(scores.shape)
+    real = real_positions(reference).ravel()
+    assert np.abs(scores - expected)[real].max() < TOLERANCE
+
+
+SMALL = {
+    "emb_dim": 16,
+    "n_layers": 2,
+    "n_heads": 2,
+    "vocab_size": 50,
+    "n_langs": 3,
+    "max_position_embeddings": 32,
+}
+
+
+def small_batch(padding_id=2, left=False):
+    """Rows of 7 and 4 tokens, padded to 7 on one side or the other."""
+    import paddle
+
+    rng = np.random.default_rng(4)
+    batch = {
+        "input_ids": rng.integers(5, 50, (2, 7)),
+        "lang_ids": rng.integers(0, 3, (2, 7)),
+        "position_ids": np.tile(np.arange(7), (2, 1)),
+        "input_mask": np.ones((2, 7), np.float32),
+    }
+    batch["input_ids"][1, 4:] = padding_id
+    batch["input_mask"][1, 4:] = 0
+    if left:
+        batch = {n: np.stack([v[0], np.roll(v[1], 3)]) for n, v in batch.items()}
+    return {name: paddle.to_tensor(value) for name, value in batch.items()}
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_padding_is_never_seen(causal):
+    model = xlm.pretraining_model(SMALL)
+    model.eval()
+    right = scores_of_all(model, small_batch(), causal).reshape(2, 7, -1)
+    other = scores_of_all(model, small_batch(padding_id=9), causal).reshape(2, 7, -1)
+    assert (right[0] == other[0]).all()
+    assert (right[1, :4] == other[1, :4]).all()
+    left = scores_of_all(model, small_batch(left=True), causal).reshape(2, 7, -1)
+    assert np.abs(right[0] - left[0]).max() < TOLERANCE
+    assert np.abs(right[1, :4] - left[1, 3:]).max() < TOLERANCE
+
+
+def test_causal_scores_do_not_see_what_comes():
+    model = xlm.pretraining_model(SMALL)
+    model.eval()
+    batch = small_batch()
+    before = scores_of_all(model, batch, causal=True).reshape(2, 7, -1)
+    batch["input_ids"][0, 3] = 49
+    after = scores_of_all(model, batch, causal=True).reshape(2, 7, -1)
+    assert (before[0, :3] == after[0, :3]).all()
+    assert (np.abs(before[0, 3:] - after[0, 3:]).max(-1) > TOLERANCE).all()
+
+
 def test_weights_that_do_not_fit_are_named(tmp_path, tiny):
     folder, config, _ = tiny
     model = xlm.classification_model(config, 3, dropout=0.0)
-    tensors = xlm.tensors(model, folder)
+    tensors = folders.tensors(model, folder)
     tensors["xlm.extra.weight"] = tensors.pop("xlm.embeddings.weight")
     with pytest.raises(UserError) as error:
-        load_tensors(model, tensors, folder, xlm.PREFIX, xlm.HEADS)
+        load_tensors(model, tensors, folder, xlm.PREFIX, (), xlm.HEADS)
     assert "missing xlm.embeddings.weight" in str(error.value)
     assert "left over xlm.extra.weight" in str(error.value)
 

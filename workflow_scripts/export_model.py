@@ -12,8 +12,10 @@ import shutil
 from pathlib import Path
 
 from babelmill.files import whole_folder, write_json
-from babelmill.models import runtime, xlm
+from babelmill.models import runtime
+from babelmill.models.folders import load_config
 from babelmill.models.weights import WEIGHTS
+from babelmill.models.xlm import TOKEN_COUNTS
 from babelmill.script import run
 
 
@@ -29,13 +31,13 @@ def main() -> None:
     runtime.prepare(gpus=0, threads=1)
     from babelmill.inference.export import export_classifier
 
-    trained = {WEIGHTS, xlm.TOKEN_COUNTS}
+    trained = {WEIGHTS, TOKEN_COUNTS}
     trained |= {"metrics.jsonl", "loss.jsonl", "validation.json"}
     with whole_folder(args.output_dir) as partial:
         for path in args.model.iterdir():
             if path.name not in trained:
                 shutil.copy(path, partial)
-        export_classifier(xlm.load_config(args.model), args.model, partial)
+        export_classifier(load_config(args.model), args.model, partial)
         write_json(partial / "inference.json", {"max_seq_length": args.max_seq_length})
 
 

@@ -13,13 +13,13 @@ labels.json, the tokenizer's files and metrics.jsonl.
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 
 from babelmill.files import sha256, whole_folder, write_json, write_text
-from babelmill.models import runtime, xlm
+from babelmill.models import runtime
+from babelmill.models.folders import check_fit, copy_files, load_config, save
 from babelmill.models.inputs import encode_examples, label_numbers
-from babelmill.models.weights import WEIGHTS
+from babelmill.models.weights import weight_files
 from babelmill.script import named, run
 from babelmill.tasks import read_examples
 from babelmill.tokenizers import load_tokenizer
@@ -46,10 +46,11 @@ def main() -> None:
     from babelmill.finetuning.trainer import Labeled, finetune
 
     tokenizer = load_tokenizer(args.encoder)
+    length = args.settings["max_seq_length"]
+    check_fit(load_config(args.encoder), tokenizer, length, args.encoder)
 
     def labeled(lang: str, path: str) -> Labeled:
         examples = read_examples(path, args.labels)
-        length = args.settings["max_seq_length"]
         inputs = encode_examples(examples, tokenizer, lang, length)
         return Labeled(inputs, label_numbers(examples, args.labels))
 
@@ -57,8 +58,8 @@ def main() -> None:
     dev = {lang: labeled(lang, path) for lang, path in args.dev}
     files = [sha256(path) for _, path in [*args.train, *args.dev]]
     langs = [lang for lang, _ in [*args.train, *args.dev]]
-    identity = [sha256(args.encoder / WEIGHTS), args.settings, args.labels, args.metric]
-    identity += [langs, files]
+    files += [sha256(path) for path in weight_files(args.encoder)]
+    identity = [args.settings, args.labels, args.metric, langs, files]
     checkpoints = Checkpoints(args.state, identity)
     model, config, records = finetune(
         args.encoder,
@@ -71,8 +72,8 @@ def main() -> None:
         checkpoints,
     )
     with whole_folder(args.output_dir) as partial:
-        shutil.copytree(args.encoder, partial, dirs_exist_ok=True)
-        xlm.save(partial, {**config, "num_labels": len(args.labels)}, model)
+        copy_files(args.encoder, partial)
+        save(partial, {**config, "num_labels": len(args.labels)}, model)
         write_json(partial / "labels.json", args.labels)
         write_text(partial / "metrics.jsonl", json_lines(records))
     checkpoints.remove()

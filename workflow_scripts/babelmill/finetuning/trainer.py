@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from babelmill.metrics import score
-from babelmill.models import xlm
+from babelmill.models.families import family
+from babelmill.models.folders import load_config
 from babelmill.models.inputs import Batch, Inputs, collate, sorted_batches
 from babelmill.models.weights import load_tensors, model_tensors
 from babelmill.progress import bar
@@ -53,15 +55,16 @@ def finetune(
     import paddle
 
     seed = settings["seed"]
-    config = xlm.load_config(encoder)
+    config = load_config(encoder)
+    models = family(config)
     # Also the seed of the new head's weights.
     paddle.seed(derived_seed(seed, "head"))
-    model = xlm.classification_model(config, len(labels), settings["dropout"])
-    xlm.load_pretrained_encoder(model, encoder)
-    if settings["center_languages"] and xlm.has_language_embeddings(config):
-        xlm.center_languages(model, encoder)
+    model = models.classification_model(config, len(labels), settings["dropout"])
+    models.load_pretrained_encoder(model, encoder)
+    if settings["center_languages"] and "lang_ids" in models.input_fields(config):
+        models.center_languages(model, encoder)
     if settings["freeze_embeddings"]:
-        xlm.freeze_embeddings(model)
+        models.freeze_embeddings(model)
     batches = TrainingBatches(train, settings["batch_size"], pad_id, seed)
     steps = batches.per_epoch * settings["num_train_epochs"]
     warmup = int(steps * settings["warmup_proportion"])
@@ -81,14 +84,15 @@ def finetune(
     model.train()
     for batch, targets in batches.from_step(step, steps):
         updates.begin(step)
-        logits = xlm.classify(model, to_tensors(batch))
+        logits = models.classify(model, to_tensors(batch))
         loss = paddle.nn.functional.cross_entropy(logits, paddle.to_tensor(targets))
         window.append(updates.apply(loss, step))
         step += 1
         shown.update()
         if step % every == 0 or step == steps:
             scores = {
-                lang: evaluate(model, d, metric, pad_id) for lang, d in dev.items()
+                lang: evaluate(models, model, examples, metric, pad_id)
+                for lang, examples in dev.items()
             }
             record = {
                 "step": step,
@@ -162,15 +166,17 @@ def to_tensors(batch: Batch) -> dict[str, Any]:
     return {name: paddle.to_tensor(value) for name, value in batch.items()}
 
 
-def evaluate(model, examples: Labeled, metric: str, pad_id: int) -> float:
-    """The metric of a model on the examples of one language."""
+def evaluate(
+    models: ModuleType, model, examples: Labeled, metric: str, pad_id: int
+) -> float:
+    """The metric of a model of a family on the examples of one language."""
     import paddle
 
     predictions = np.zeros(len(examples.labels), np.int64)
     model.eval()
     with paddle.no_grad():
         for rows, batch in sorted_batches(examples.inputs, _EVALUATION_BATCH, pad_id):
-            logits = xlm.classify(model, to_tensors(batch))
+            logits = models.classify(model, to_tensors(batch))
             predictions[rows] = logits.argmax(-1).numpy()
     model.train()
     return float(score(metric, examples.labels, predictions))

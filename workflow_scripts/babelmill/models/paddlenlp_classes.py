@@ -1,8 +1,8 @@
 """PaddleNLP's model classes without the import of all of PaddleNLP.
 
-``import paddlenlp`` runs package files that pull in task flows, data sets and trainers
-(4 of 6 seconds). Bare modules stand in for the three packages whose ``__init__`` does
-that; the model modules below them then load as they are.
+``import paddlenlp`` runs package files that pull in task flows, data sets, trainers and
+every family's tokenizers (4 of 6 seconds). Bare modules stand in for the packages whose
+``__init__`` does that; the model modules below them then load as they are.
 """
 
 import importlib
@@ -15,9 +15,10 @@ from pathlib import Path
 _BARE = ("paddlenlp", "paddlenlp.transformers", "paddlenlp.data")
 
 
-def _bare_module(name: str, folder: Path) -> types.ModuleType:
+def _bare_module(name: str) -> None:
+    root = Path(importlib.util.find_spec("paddlenlp").submodule_search_locations[0])
     module = types.ModuleType(name)
-    module.__path__ = [str(folder)]
+    module.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
     module.__package__ = name
     module.__spec__ = ModuleSpec(name, None, is_package=True)
     module.__spec__.submodule_search_locations = module.__path__
@@ -25,39 +26,37 @@ def _bare_module(name: str, folder: Path) -> types.ModuleType:
     parent, _, child = name.rpartition(".")
     if parent:
         setattr(sys.modules[parent], child, module)
-    return module
 
 
 def _install_bare_modules() -> None:
     import paddle
 
-    spec = importlib.util.find_spec("paddlenlp")
-    root = Path(spec.submodule_search_locations[0])
     for name in _BARE:
-        _bare_module(name, root.joinpath(*name.split(".")[1:]))
+        _bare_module(name)
     sys.modules["paddlenlp"].__version__ = "bare"
-    transformers = sys.modules["paddlenlp.transformers"]
     # What the model modules import from the package itself.
-    for module, names in (
-        ("model_utils", ("PretrainedModel", "register_base_model")),
-        ("tokenizer_utils", ("PretrainedTokenizer", "BPETokenizer", "AddedToken")),
-    ):
-        loaded = importlib.import_module(f"paddlenlp.transformers.{module}")
-        for name in names:
-            setattr(transformers, name, getattr(loaded, name))
+    model_utils = importlib.import_module("paddlenlp.transformers.model_utils")
+    transformers = sys.modules["paddlenlp.transformers"]
+    for name in ("PretrainedModel", "register_base_model"):
+        setattr(transformers, name, getattr(model_utils, name))
     # Paddle's handler turns a scheduler's SIGTERM into a crash report.
     paddle.disable_signal_handler()
 
 
 def model_module(family: str) -> types.ModuleType:
     """The module ``paddlenlp.transformers.{family}.modeling``, e.g. of ``xlm``."""
-    if "paddlenlp" not in sys.modules:
-        _install_bare_modules()
-    return importlib.import_module(f"paddlenlp.transformers.{family}.modeling")
+    return _module(family, "modeling")
 
 
 def configuration_module(family: str) -> types.ModuleType:
     """The module ``paddlenlp.transformers.{family}.configuration``."""
+    return _module(family, "configuration")
+
+
+def _module(family: str, name: str) -> types.ModuleType:
     if "paddlenlp" not in sys.modules:
         _install_bare_modules()
-    return importlib.import_module(f"paddlenlp.transformers.{family}.configuration")
+    package = f"paddlenlp.transformers.{family}"
+    if package not in sys.modules:
+        _bare_module(package)
+    return importlib.import_module(f"{package}.{name}")

@@ -8,20 +8,25 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from babelmill.errors import UserError
-from babelmill.files import whole_file
+from babelmill.files import read_json, whole_file
+from babelmill.models.pickles import read_pickled_arrays
 
 WEIGHTS = "model.safetensors"
+_INDEX = "model.safetensors.index.json"
+_PICKLE = "model_state.pdparams"
 _PADDLE = "pd"
 
+Tensors = dict[str, np.ndarray]
 
-def save_weights(path: str | os.PathLike[str], tensors: dict[str, np.ndarray]) -> None:
+
+def save_weights(path: str | os.PathLike[str], tensors: Tensors) -> None:
     """Write named float arrays; equal arrays give equal bytes."""
     arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     with whole_file(path) as partial:
         save_file(arrays, str(partial), metadata={"format": _PADDLE})
 
 
-def read_weights(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], bool]:
+def read_weights(path: str | os.PathLike[str]) -> tuple[Tensors, bool]:
     """Read the tensors of a safetensors file, and whether Paddle's layout is theirs.
 
     Raises:
@@ -36,44 +41,103 @@ def read_weights(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], b
     return tensors, layout == _PADDLE
 
 
-def model_tensors(model) -> dict[str, np.ndarray]:
-    """The persistable state of a Paddle layer as arrays."""
-    return {name: value.numpy() for name, value in model.state_dict().items()}
+def weight_files(folder: Path) -> list[Path]:
+    """The files of a model's weights: safetensors, whole or sharded, or PaddleNLP's.
+
+    Raises:
+        UserError: the folder has none of them.
+    """
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    if (folder / _INDEX).is_file():
+        shards = read_json(folder / _INDEX)["weight_map"].values()
+        return [folder / name for name in sorted(set(shards))]
+    if (folder / _PICKLE).is_file():
+        return [folder / _PICKLE]
+    raise UserError(
+        f"{folder}: no weights: it needs {WEIGHTS} or {_PICKLE}; save other formats as"
+        " safetensors with the library that wrote them"
+    )
+
+
+def read_folder(folder: Path) -> tuple[Tensors, bool]:
+    """Read all weights of a model as float32, and whether they are in Paddle's layout.
+
+    Raises:
+        UserError: there are none, or they cannot be read.
+    """
+    tensors: Tensors = {}
+    for path in weight_files(folder):
+        if path.name == _PICKLE:
+            part, is_paddle = read_pickled_arrays(path), True
+        else:
+            part, is_paddle = read_weights(path)
+        tensors |= part
+    halves = {n: v.astype(np.float32) for n, v in tensors.items() if v.dtype == "<f2"}
+    return tensors | halves, is_paddle
+
+
+def model_tensors(model) -> Tensors:
+    """The persistable state of a Paddle layer as arrays, tied tensors once."""
+    return {name: value.numpy() for name, value in _parameters(model).items()}
+
+
+def _parameters(model) -> dict:
+    first: dict[int, str] = {}
+    state = model.state_dict()
+    for name, value in state.items():
+        first.setdefault(id(value), name)
+    return {name: state[name] for name in first.values()}
 
 
 def load_tensors(
     model,
-    tensors: dict[str, np.ndarray],
+    tensors: Tensors,
     source: Path,
     prefix: str = "",
-    heads: tuple[str, ...] = (),
-) -> None:
+    may_lack: tuple[str, ...] = (),
+    may_hold: tuple[str, ...] = (),
+) -> list[str]:
     """Copy tensors into a layer, each by its name.
 
     Args:
-        source: the file they are from, for messages.
+        source: what they are from, for messages.
         prefix: fill only what starts with it, such as an encoder's ``"xlm."``.
-        heads: prefixes of tensors of other tasks, which may be left over.
+        may_lack: prefixes of tensors that may be missing and then stay as they are.
+        may_hold: prefixes of tensors of other tasks, which may be left over.
+
+    Returns:
+        the names that were missing.
 
     Raises:
         UserError: tensors are missing, left over or of another shape, by name.
     """
-    wanted = {n: v for n, v in model.state_dict().items() if n.startswith(prefix)}
-    missing = set(wanted) - set(tensors)
-    left_over = set(tensors) - set(wanted)
-    left_over = {name for name in left_over if not name.startswith(heads)}
+    wanted = {n: v for n, v in _parameters(model).items() if n.startswith(prefix)}
+    absent = set(wanted) - set(tensors)
+    missing = {name for name in absent if not name.startswith(may_lack)}
+    left_over = {
+        name
+        for name in set(tensors) - set(wanted) - _tied(model)
+        if not name.startswith(may_hold)
+    }
     if missing or left_over:
         raise UserError(
             f"{source}: not the weights of this model:"
             f" missing {_few(missing)}, left over {_few(left_over)}"
         )
-    for name, parameter in wanted.items():
-        if tuple(parameter.shape) != tensors[name].shape:
+    for name in wanted.keys() - absent:
+        if tuple(wanted[name].shape) != tensors[name].shape:
             raise UserError(
                 f"{source}: {name} has shape {tensors[name].shape}, the model wants"
-                f" {tuple(parameter.shape)}"
+                f" {tuple(wanted[name].shape)}"
             )
-        parameter.set_value(tensors[name])
+        wanted[name].set_value(tensors[name])
+    return sorted(absent)
+
+
+def _tied(model) -> set[str]:
+    """Second names of tied tensors."""
+    return set(model.state_dict()) - set(_parameters(model))
 
 
 def _few(names: set[str]) -> str:

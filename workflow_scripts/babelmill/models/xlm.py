@@ -5,21 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from babelmill.files import read_json, write_json
-from babelmill.models.paddlenlp_classes import configuration_module, model_module
-from babelmill.models.weights import (
-    WEIGHTS,
-    load_tensors,
-    model_tensors,
-    read_weights,
-    save_weights,
+from babelmill.errors import UserError
+from babelmill.models.folders import (  # noqa: F401
+    freeze_embeddings,
+    load,
+    load_config,
+    load_pretrained_encoder,
+    load_pretraining_weights,
+    save,
 )
+from babelmill.models.naming import NAMING
+from babelmill.models.paddlenlp_classes import configuration_module, model_module
+from babelmill.models.weights import read_weights
 from babelmill.tokenizers import Tokenizer
 
-CONFIG = "config.json"
 TOKEN_COUNTS = "token_counts.safetensors"
-PREFIX = "xlm."
-HEADS = ("pred_layer.", "classifier.", "sequence_summary.")
+PREFIX, HEADS, _ = NAMING["xlm"]
 
 # Encoder inputs: fields of a batch -> arguments of PaddleNLP's forward.
 INPUTS = {
@@ -52,9 +53,14 @@ def full_config(architecture: dict[str, Any], tokenizer: Tokenizer) -> dict[str,
     }
 
 
-def has_language_embeddings(config: dict[str, Any]) -> bool:
-    """Whether the encoder has them: PaddleNLP makes none for one language."""
-    return config.get("use_lang_emb", True) and config["n_langs"] > 1
+def input_fields(config: dict[str, Any]) -> list[str]:
+    """The fields of a batch that the encoder uses.
+
+    PaddleNLP makes no language embeddings for one language.
+    """
+    if config.get("use_lang_emb", True) and config["n_langs"] > 1:
+        return list(INPUTS)
+    return [field for field in INPUTS if field != "lang_ids"]
 
 
 def _paddlenlp_config(config: dict[str, Any], **more: Any):
@@ -75,49 +81,59 @@ def classification_model(config: dict[str, Any], num_classes: int, dropout: floa
     )
 
 
-def masked_lm_logits(model, batch: dict[str, Any]):
-    """Scores of the vocabulary at the masked positions alone.
+def pretraining_scores(model, batch: dict[str, Any], causal: bool = False):
+    """Scores of the vocabulary at the predicted positions alone.
 
     Args:
         batch: tensors of the fields in ``INPUTS``, and ``flat_positions``
             (predictions,) int64, positions in the flattened (rows, length).
+        causal: whether a position sees only what stands before it, and itself.
 
     Returns:
-        (predictions, vocabulary) float32.
+        (predictions, vocabulary) float32, and None: XLM scores no pairs.
     """
     import paddle
 
-    hidden = encode(model.xlm, batch)
+    hidden = encode(model.xlm, batch, causal)
     rows = paddle.gather(
         hidden.reshape([-1, hidden.shape[-1]]), batch["flat_positions"]
     )
-    return model.pred_layer(rows)[0]
+    return model.pred_layer(rows)[0], None
 
 
-def encode(encoder, batch: dict[str, Any]):
-    """Hidden states (rows, length, emb_dim) of an XLMModel."""
-    return encoder(**{name: batch[field] for field, name in INPUTS.items()})[0]
+def encode(encoder, batch: dict[str, Any], causal: bool = False):
+    """Hidden states (rows, length, emb_dim) of an XLMModel, 0 at padding.
+
+    The layers are PaddleNLP's; its ``forward`` lets tokens see padding when it is
+    causal (as Hugging Face's does), which is wrong where padding stands on the left.
+    """
+    mask = batch["input_mask"]
+    hidden = encoder.embeddings(batch["input_ids"])
+    hidden = hidden + encoder.position_embeddings(batch["position_ids"])
+    if encoder.use_lang_embeddings and encoder.n_langs > 1:
+        hidden = hidden + encoder.lang_embeddings(batch["lang_ids"])
+    hidden = encoder.dropout(encoder.layer_norm_emb(hidden))
+    real = mask.unsqueeze(-1)
+    hidden = hidden * real
+    seen = _seen_before(mask) if causal else mask
+    for i in range(encoder.num_hidden_layers):
+        attended = encoder.attentions[i](hidden, seen)[0]
+        hidden = encoder.layer_norm1[i](hidden + encoder.dropout(attended))
+        hidden = encoder.layer_norm2[i](hidden + encoder.ffns[i](hidden)) * real
+    return hidden
+
+
+def _seen_before(mask):
+    """What each position may see (rows, length, length): real, and not after it."""
+    import paddle
+
+    length = mask.shape[1]
+    return mask.unsqueeze(1) * paddle.tril(paddle.ones([length, length], mask.dtype))
 
 
 def classify(model, batch: dict[str, Any]):
     """Logits (rows, num_classes) of a classification model."""
-    return model(**{name: batch[field] for field, name in INPUTS.items()})
-
-
-def save(folder: Path, config: dict[str, Any], model) -> None:
-    """Write ``config.json`` and ``model.safetensors``."""
-    write_json(folder / CONFIG, config)
-    save_weights(folder / WEIGHTS, model_tensors(model))
-
-
-def load_config(folder: Path) -> dict[str, Any]:
-    """The config that ``save`` wrote, or a published one."""
-    return read_json(folder / CONFIG)
-
-
-def load_pretrained_encoder(model, folder: Path) -> None:
-    """Fill a model's encoder from a pretrained folder of ours or Hugging Face's."""
-    load_tensors(model, tensors(model, folder), folder / WEIGHTS, PREFIX, HEADS)
+    return model.classifier(model.dropout(encode(model.xlm, batch)[:, 0]))
 
 
 def center_languages(model, folder: Path) -> None:
@@ -130,47 +146,16 @@ def center_languages(model, folder: Path) -> None:
 
     Args:
         folder: of the pretrained model, with the token counts of each language.
+
+    Raises:
+        UserError: there are no such counts.
     """
+    if not (folder / TOKEN_COUNTS).is_file():
+        raise UserError(
+            f"{folder}: center_languages needs the {TOKEN_COUNTS} that pretraining here"
+            " writes"
+        )
     counts = read_weights(folder / TOKEN_COUNTS)[0]["counts"]
     words = model.xlm.embeddings.weight.numpy()
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     model.xlm.lang_embeddings.weight.set_value((-shares @ words).astype(words.dtype))
-
-
-def freeze_embeddings(model) -> None:
-    """Keep word, position and language embeddings as they are."""
-    for name, parameter in model.named_parameters():
-        if "embeddings" in name:
-            parameter.stop_gradient = True
-
-
-def load(model, folder: Path) -> None:
-    """Fill a whole model, head included."""
-    load_tensors(model, tensors(model, folder), folder / WEIGHTS, heads=HEADS)
-
-
-def tensors(model, folder: Path) -> dict[str, np.ndarray]:
-    """The tensors of a folder in the names and the layout of a model."""
-    arrays, is_paddle = read_weights(folder / WEIGHTS)
-    return arrays if is_paddle else _from_hugging_face(model, arrays)
-
-
-def _from_hugging_face(model, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Rename Hugging Face's tensors and transpose the weights of linear layers."""
-    import paddle
-
-    linear = {
-        f"{name}.weight"
-        for name, layer in model.named_sublayers()
-        if isinstance(layer, paddle.nn.Linear)
-    }
-    renamed = {}
-    for name, value in arrays.items():
-        name = name.replace("transformer.", PREFIX, 1)
-        name = name.replace("pred_layer.proj.bias", "pred_layer.bias")
-        name = name.replace("sequence_summary.summary.", "classifier.")
-        # Tied to the embeddings, or a buffer of torch's.
-        if name in ("pred_layer.proj.weight", f"{PREFIX}position_ids"):
-            continue
-        renamed[name] = np.ascontiguousarray(value.T) if name in linear else value
-    return renamed

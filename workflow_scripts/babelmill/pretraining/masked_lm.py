@@ -38,7 +38,7 @@ def loss(model, rows: Rows):
     import paddle.nn.functional as F
 
     batch = to_tensors(rows)
-    return F.cross_entropy(xlm.masked_lm_logits(model, batch), batch["labels"])
+    return F.cross_entropy(xlm.pretraining_scores(model, batch)[0], batch["labels"])
 
 
 def losses_by_language(model, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -53,7 +53,7 @@ def losses_by_language(model, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.nd
 
     batch = to_tensors(rows)
     with paddle.no_grad():
-        logits = xlm.masked_lm_logits(model, batch)
+        logits = xlm.pretraining_scores(model, batch)[0]
         values = F.cross_entropy(logits, batch["labels"], reduction="none")
         right = logits.argmax(-1) == batch["labels"]
     langs = batch["lang_ids"].flatten().numpy()[batch["flat_positions"].numpy()]
