@@ -11,7 +11,7 @@ import numpy as np
 from babelmill.models import xlm
 from babelmill.models.weights import load_tensors, model_tensors
 from babelmill.pretraining import masked_lm
-from babelmill.pretraining.examples import ShardRows, batches
+from babelmill.pretraining.examples import ShardRows, global_batches
 from babelmill.progress import bar
 from babelmill.training.checkpoints import Checkpoints
 from babelmill.training.optimization import Updates
@@ -51,15 +51,16 @@ def pretrain(
         print(f"resuming at step {step}")
     model.train()
     rows = ShardRows(shards)
-    source = batches(rows, settings["global_batch_size"], seed, first_batch=step)
+    source = global_batches(rows, settings["global_batch_size"], seed, step)
     steps = settings["max_steps"]
     shown = bar("pretraining", "steps", total=steps, initial=step)
     tokens, started = 0, time.perf_counter()
     while step < steps:
-        batch = next(source)
+        share = next(source)
+        (batch,) = share.micro_batches
         updates.begin(step)
         window.append(updates.apply(masked_lm.loss(model, batch), step))
-        tokens += int(batch["input_mask"].sum(dtype=np.int64))
+        tokens += share.tokens
         step += 1
         shown.update()
         if step % settings["logging_steps"] == 0 or step == steps:
