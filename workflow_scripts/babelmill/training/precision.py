@@ -82,6 +82,14 @@ class LossScale:
         elif self.good_steps == self._STEPS_TO_DOUBLE:
             self.value, self.good_steps = self.value * 2, 0
 
+    def state(self) -> list[float]:
+        """What a checkpoint holds of it."""
+        return [self.value, self.good_steps]
+
+    def restore(self, state: list[float]) -> None:
+        """Put back what ``state`` gave."""
+        self.value, self.good_steps = state
+
 
 def loss_scale(settings: Mapping[str, Any]) -> LossScale:
     """``scale_loss`` to start with in float16, 1 otherwise."""

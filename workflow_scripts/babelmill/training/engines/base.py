@@ -52,4 +52,4 @@ class Engine(Protocol):
         """Weights and optimizer, by the model's names, in either engine's order."""
 
     def restore(self, state: dict[str, Arrays]) -> None:
-        """Put back what ``state`` of either engine gave."""
+        """Put back what ``state`` of either engine gave; the optimizer may be empty."""
