@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import bert_by_definition
 from babelmill.models import xlm
+from babelmill.models.families import family
 from babelmill.models.inputs import Inputs, collate, sorted_batches
 
 CONFIG = {
@@ -21,30 +23,49 @@ PAD = 2
 
 
 def inputs(count=17):
+    """Texts of 2 to 19 tokens, in two segments."""
     rng = np.random.default_rng(1)
     ids = [rng.integers(5, 50, rng.integers(2, 20)) for _ in range(count)]
-    return Inputs(ids, [np.zeros_like(row) for row in ids], lang_id=1)
+    segments = [np.arange(len(row)) * 2 // len(row) for row in ids]
+    return Inputs(ids, segments, lang_id=1)
 
 
-@pytest.mark.parametrize("use_lang_emb", [True, False])
-def test_predictor_agrees_with_the_model_on_any_batch(tmp_path, use_lang_emb):
+BERT = bert_by_definition.config(vocab_size=50, pad_token_id=PAD, num_labels=3)
+XLM_INPUTS = ["input_ids", "input_mask", "lang_ids", "position_ids"]
+BERT_INPUTS = ["input_ids", "input_mask", "segment_ids"]
+
+
+@pytest.mark.parametrize(
+    ("config", "fields"),
+    [
+        (CONFIG, XLM_INPUTS),
+        (
+            {**CONFIG, "use_lang_emb": False},
+            [name for name in XLM_INPUTS if name != "lang_ids"],
+        ),
+        (BERT, BERT_INPUTS),
+        ({**BERT, "model_type": "ernie"}, BERT_INPUTS),
+    ],
+)
+def test_predictor_agrees_with_the_model_on_any_batch(tmp_path, config, fields):
     import paddle
 
     from babelmill.inference.export import export_classifier
     from babelmill.inference.predictor import Predictor
 
-    config = {**CONFIG, "use_lang_emb": use_lang_emb}
-    model = xlm.classification_model(config, 3, dropout=0.1)
-    xlm.save(tmp_path, config, model)
+    models = family(config)
+    model = models.classification_model(config, 3, dropout=0.1)
+    models.save(tmp_path, config, model)
     export_classifier(config, tmp_path, tmp_path)
     model.eval()
     examples = inputs()
     expected = np.zeros((len(examples), 3), np.float32)
     for rows, batch in sorted_batches(examples, 1, PAD):
         tensors = {name: paddle.to_tensor(value) for name, value in batch.items()}
-        expected[rows] = xlm.classify(model, tensors).numpy()
+        expected[rows] = models.classify(model, tensors).numpy()
     for batch_size in (1, 4, 64):
         predictor = Predictor(tmp_path, gpus=0, threads=1)
+        assert sorted(predictor.fields) == fields
         logits = predictor.predict(examples, batch_size, PAD)
         assert np.abs(logits - expected).max() < 1e-5
 

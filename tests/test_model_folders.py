@@ -18,6 +18,13 @@ from babelmill.models.weights import model_tensors, read_folder, weight_files
 CONFIG = bert_by_definition.config()
 
 
+@pytest.fixture
+def tmp_path(tmp_path):
+    """With a config.json, as every model folder has."""
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def trained():
     """A model, the tensors that it has, and Hugging Face's for the same weights."""
@@ -232,6 +239,7 @@ def test_a_folder_without_weights_says_what_it_needs(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
     with pytest.raises(UserError, match=r"no weights: it needs model\.safetensors"):
         weight_files(tmp_path)
+    (tmp_path / "config.json").unlink()
     with pytest.raises(UserError, match=r"it has no config\.json"):
         load_config(tmp_path)
 
@@ -251,6 +259,50 @@ def test_published_xlm_configs_count_words_by_another_name(tmp_path):
     assert load_config(tmp_path) == {"model_type": "xlm", "vocab_size": 7}
 
 
+ROBERTA_NAMES = {
+    "bert.": "roberta.",
+    "cls.predictions.transform.dense.": "lm_head.dense.",
+    "cls.predictions.transform.LayerNorm.": "lm_head.layer_norm.",
+    "cls.predictions.bias": "lm_head.bias",
+}
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_an_xlm_r_is_a_bert_whose_positions_begin_later(tmp_path, trained, bare):
+    """Position p of RoBERTa is row p + pad_token_id + 1 of its table."""
+    _, by_hand, weights = trained
+    published = {}
+    for name, value in weights.items():
+        for bert_name, its_name in ROBERTA_NAMES.items():
+            if name.startswith(bert_name):
+                published[its_name + name.removeprefix(bert_name)] = value
+    name = "roberta.embeddings.position_embeddings.weight"
+    table = weights["bert.embeddings.position_embeddings.weight"]
+    published[name] = np.concatenate([np.full((2, 16), 9, np.float32), table])
+    if bare:
+        prefix = "roberta."
+        published = {
+            n.removeprefix(prefix): v
+            for n, v in published.items()
+            if n.startswith(prefix)
+        }
+    write_hugging_face(tmp_path, published)
+    config = {**CONFIG, "model_type": "xlm-roberta", "pad_token_id": 1}
+    config["max_position_embeddings"] = 22
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    config = load_config(tmp_path)
+    assert (config["model_type"], config["max_position_embeddings"]) == ("bert", 20)
+    model = bert.pretraining_model(config)
+    bert.load_pretraining_weights(model, tmp_path)
+    loaded = model_tensors(model)
+    assert (loaded["bert.embeddings.position_embeddings.weight"] == table).all()
+    for name, expected in by_hand.items():
+        if name.startswith("bert."):
+            assert (loaded[name] == expected).all(), name
+    same = loaded["cls.predictions.decoder_bias"] == weights["cls.predictions.bias"]
+    assert same.all() != bare
+
+
 def test_inputs_that_do_not_fit_an_encoder_are_refused(tmp_path):
     class Big:
         vocab_size = 41
@@ -268,7 +320,15 @@ def test_inputs_that_do_not_fit_an_encoder_are_refused(tmp_path):
 def test_an_xlm_trains_further_from_paddlenlps_folder(tmp_path, capsys):
     import paddle
 
-    config = {"emb_dim": 8, "n_layers": 1, "n_heads": 2, "vocab_size": 9, "n_langs": 2}
+    config = {
+        "model_type": "xlm",
+        "emb_dim": 8,
+        "n_layers": 1,
+        "n_heads": 2,
+        "vocab_size": 9,
+        "n_langs": 2,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
     model = xlm.pretraining_model(config)
     other = xlm.pretraining_model(config)
     paddle.save(model.state_dict(), str(tmp_path / "model_state.pdparams"))

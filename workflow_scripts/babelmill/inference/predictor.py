@@ -29,10 +29,12 @@ class Predictor:
         else:
             config.set_cpu_math_library_num_threads(threads)
         self._predictor = inference.create_predictor(config)
+        # The fields of a batch that the program takes.
+        self.fields: list[str] = self._predictor.get_input_names()
 
     def logits(self, batch: Batch) -> np.ndarray:
         """Scores (rows, classes) float32 of one batch."""
-        for name in self._predictor.get_input_names():
+        for name in self.fields:
             self._predictor.get_input_handle(name).copy_from_cpu(batch[name])
         self._predictor.run()
         (output,) = self._predictor.get_output_names()

@@ -26,6 +26,9 @@ from babelmill.tokenizers import Tokenizer
 
 CONFIG = "config.json"
 
+# BERTs whose positions are counted from after the padding's id: what stands before is
+# never used.
+_ROBERTAS = ("roberta", "xlm-roberta")
 # Weights in other formats that published folders carry as well.
 _OTHER_WEIGHTS = (".bin", ".h5", ".msgpack", ".onnx", ".ot", ".pdparams")
 
@@ -37,18 +40,30 @@ def save(folder: Path, config: dict[str, Any], model) -> None:
 
 
 def load_config(folder: Path) -> dict[str, Any]:
-    """The config that ``save`` wrote, or a published one.
+    """The config that ``save`` wrote, or a published one; RoBERTas become BERTs.
 
     Raises:
         UserError: there is none, or it is not JSON.
     """
-    if not (folder / CONFIG).is_file():
-        raise UserError(f"{folder}: not a model folder: it has no {CONFIG}")
-    config = read_json(folder / CONFIG)
+    config = _published_config(folder)
     if "n_words" in config:
         # So published XLMs call it.
         config["vocab_size"] = config.pop("n_words")
+    if unused := _unused_positions(config):
+        config["model_type"] = "bert"
+        config["max_position_embeddings"] -= unused
     return config
+
+
+def _published_config(folder: Path) -> dict[str, Any]:
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"{folder}: not a model folder: it has no {CONFIG}")
+    return read_json(folder / CONFIG)
+
+
+def _unused_positions(config: dict[str, Any]) -> int:
+    roberta = config.get("model_type") in _ROBERTAS
+    return config["pad_token_id"] + 1 if roberta else 0
 
 
 def check_fit(
@@ -125,6 +140,9 @@ def tensors(model, folder: Path) -> Tensors:
             name if name.startswith(heads) else prefix + name: value
             for name, value in arrays.items()
         }
+    if unused := _unused_positions(_published_config(folder)):
+        name = f"{prefix}embeddings.position_embeddings.weight"
+        arrays[name] = arrays[name][unused:]
     return arrays if is_paddle else _transposed(model, arrays)
 
 

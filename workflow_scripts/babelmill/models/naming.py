@@ -35,6 +35,11 @@ _XLM = (
     (r"^sequence_summary\.summary\.", "classifier."),
 )
 _BERT = (
+    # RoBERTa's names.
+    (r"^roberta\.", "bert."),
+    (r"^lm_head\.dense\.", "cls.predictions.transform."),
+    (r"^lm_head\.layer_norm\.", "cls.predictions.layer_norm."),
+    (r"^lm_head\.(decoder\.weight|bias|decoder\.bias)$", r"cls.predictions.\1"),
     # The names of TensorFlow's checkpoints.
     (r"\.gamma$", ".weight"),
     (r"\.beta$", ".bias"),

@@ -107,6 +107,8 @@ def encode(encoder, batch: dict[str, Any], causal: bool = False):
     The layers are PaddleNLP's; its ``forward`` lets tokens see padding when it is
     causal (as Hugging Face's does), which is wrong where padding stands on the left.
     """
+    import paddle
+
     mask = batch["input_mask"]
     hidden = encoder.embeddings(batch["input_ids"])
     hidden = hidden + encoder.position_embeddings(batch["position_ids"])
@@ -115,20 +117,13 @@ def encode(encoder, batch: dict[str, Any], causal: bool = False):
     hidden = encoder.dropout(encoder.layer_norm_emb(hidden))
     real = mask.unsqueeze(-1)
     hidden = hidden * real
-    seen = _seen_before(mask) if causal else mask
+    # A position sees what is real and, when causal, stands not after it.
+    seen = paddle.tril(real * mask.unsqueeze(1)) if causal else mask
     for i in range(encoder.num_hidden_layers):
         attended = encoder.attentions[i](hidden, seen)[0]
         hidden = encoder.layer_norm1[i](hidden + encoder.dropout(attended))
         hidden = encoder.layer_norm2[i](hidden + encoder.ffns[i](hidden)) * real
     return hidden
-
-
-def _seen_before(mask):
-    """What each position may see (rows, length, length): real, and not after it."""
-    import paddle
-
-    length = mask.shape[1]
-    return mask.unsqueeze(1) * paddle.tril(paddle.ones([length, length], mask.dtype))
 
 
 def classify(model, batch: dict[str, Any]):
