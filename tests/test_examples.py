@@ -58,7 +58,7 @@ def order(paths, batch_size, steps, seed=5, **cut):
 def test_every_row_once_an_epoch_whatever_the_cut(tmp_path):
     """Random shards, batches, worlds and micro-batches; two epochs of each."""
     draw = random.Random(7)
-    for case in range(60):
+    for case in range(40):
         counts = [draw.randint(1, 150) for _ in range(draw.randint(1, 4))]
         rows, batch_size = sum(counts), draw.choice([1, 2, 7, 16, 64, 500])
         world, micro = draw.randint(1, 5), draw.choice([None, 1, 3, 8])
@@ -130,6 +130,21 @@ def test_small_windows_keep_every_row_and_the_place_of_every_step(shards, monkey
     for epoch in (whole[:13], whole[13:]):
         assert sorted(itertools.chain(*epoch)) == list(range(201))
     assert [order(shards, 16, 1, first_step=n)[0] for n in range(26)] == whole
+
+
+def test_a_window_is_mixed_from_all_over_the_shards(tmp_path, monkeypatch):
+    """Also where a whole file is one chunk; and each epoch mixes anew."""
+    monkeypatch.setattr(examples, "_ROWS_PER_WINDOW", 256)
+    monkeypatch.setattr(examples, "_LONGEST_RUN", 64)
+    with h5py.File(tmp_path / "a_training.hdf5", "w") as shard:
+        for name, values in bert_rows(np.arange(4096)).items():
+            shard.create_dataset(name, data=values, chunks=values.shape)
+    whole = order([tmp_path / "a_training.hdf5"], 256, 32)
+    windows = [{row // 64 for row in batch} for batch in whole]
+    # Four runs of 64 rows each, far apart, and others in the second epoch.
+    assert {len(runs) for runs in windows} == {4}
+    assert any(max(runs) - min(runs) > 16 for runs in windows)
+    assert windows[:16] != windows[16:]
 
 
 def test_neighbors_in_a_batch_are_of_like_length(tmp_path):

@@ -61,7 +61,8 @@ def test_an_exception_comes_after_the_items_before_it():
 
 def test_closing_midway_ends_the_thread_and_the_source():
     source = Counted(10**9)
-    items = read_ahead(iter(source), 2)
+    held = iter(source)
+    items = read_ahead(held, 2)
     assert next(items) == 0
     assert len(readers()) == 1
     items.close()
