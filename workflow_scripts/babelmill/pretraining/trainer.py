@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from babelmill.models.families import family
-from babelmill.models.weights import model_tensors
 from babelmill.pretraining.examples import ShardRows, global_batches
 from babelmill.pretraining.objectives import objective, parts
 from babelmill.pretraining.validation import summary, validate
@@ -115,14 +114,14 @@ class _Trainer:
 
         saved = self._checkpoints.load()
 
-        def build():
-            return self._family.pretraining_model(self._config)
-
         paddle.seed(self._settings["seed"])
+        layer = self._family.pretraining_model(self._config)
+        if first_weights and not saved:
+            self._family.load_pretraining_weights(layer, first_weights)
         options = {"to_static": True} if self._run.to_static else {}
         self.engine = make_engine(
             self._run.engine,
-            build,
+            layer,
             objective(self._family),
             self._settings,
             world=self._run.processes.world,
@@ -137,10 +136,6 @@ class _Trainer:
             self._watch = LossWatch(**values["watch"])
             self._steps.scale.restore(values["loss_scale"])
             print(f"resuming at step {self.step}", flush=True)
-        elif first_weights:
-            layer = self.engine.layer()
-            self._family.load_pretraining_weights(layer, first_weights)
-            self.engine.restore({"weights": model_tensors(layer), "optimizer": {}})
 
     def train(self, rows: ShardRows) -> None:
         """Do the steps that are left."""

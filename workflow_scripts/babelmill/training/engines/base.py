@@ -18,12 +18,36 @@ class Part:
     """The input of one forward pass.
 
     Attributes:
-        arrays: by name, always the same names, ranks and dtypes.
+        arrays: by name, always the same names, ranks and dtypes; input_ids are (rows,
+            length).
         causal: whether tokens see only what is left of them.
     """
 
     arrays: Arrays
     causal: bool = False
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.arrays["input_ids"])
+
+    @property
+    def kind(self) -> tuple[int, bool]:
+        """Parts of one kind are computed by one program."""
+        return self.rows, self.causal
+
+    def any_length(self) -> dict[str, list[int | None]]:
+        """The arrays' shapes, None for all sizes but the rows'.
+
+        PaddleNLP's XLM can leave one size of its input open, not two.
+        """
+        return {
+            name: [
+                self.rows if at == 0 and size == self.rows and value.ndim > 1 else None
+                for at, size in enumerate(value.shape)
+            ]
+            for name, value in self.arrays.items()
+        }
 
 
 class Engine(Protocol):

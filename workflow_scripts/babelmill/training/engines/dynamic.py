@@ -1,7 +1,6 @@
 """The dynamic engine: layers run as they are written, or compiled by ``to_static``."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ class DynamicEngine:
 
     def __init__(
         self,
-        build: Callable[[], Any],
+        layer,
         objective: Objective,
         settings: Mapping[str, Any],
         world: int = 1,
@@ -34,20 +33,17 @@ class DynamicEngine:
     ):
         self._settings = settings
         self._world = world
-        self._layer = build()
-        self._layer.train()
+        self._layer = layer
+        layer.train()
         self._parameters = {
-            n: p for n, p in self._layer.named_parameters() if not p.stop_gradient
+            n: p for n, p in layer.named_parameters() if not p.stop_gradient
         }
         self._shapes = [p.shape for p in self._parameters.values()]
         self._rates = learning_rates(settings)
         self._optimizer = make_optimizer(settings, self._parameters, self._rates)
         self._names = {p.name: name for name, p in self._parameters.items()}
-        self._forward = (
-            _Compiled(self._layer, objective)
-            if to_static
-            else partial(objective, self._layer)
-        )
+        self._objective, self._to_static = objective, to_static
+        self._compiled: dict[tuple, Any] = {}
         self._flat = None
 
     def accumulate(self, part: Part, loss_scale: float) -> None:
@@ -55,7 +51,7 @@ class DynamicEngine:
 
         batch = {name: paddle.to_tensor(value) for name, value in part.arrays.items()}
         with autocast(self._settings):
-            losses = self._forward(batch, part.causal)
+            losses = self._losses(part, batch)
         (losses.sum() * loss_scale).backward()
         # Not left to ``grad`` to add up: under to_static, a second backward replaces
         # the gradients of the first (Paddle 3.3.1).
@@ -102,35 +98,29 @@ class DynamicEngine:
         load_tensors(self._layer, state["weights"], Path("checkpoint"))
         restore_optimizer(self._optimizer, self._names, state["optimizer"])
 
+    def _losses(self, part: Part, batch: dict[str, Any]):
+        if not self._to_static:
+            return self._objective(self._layer, batch, part.causal)
+        if part.kind not in self._compiled:
+            self._compiled[part.kind] = _compiled(self._layer, self._objective, part)
+        return self._compiled[part.kind](batch)
 
-class _Compiled:
-    """An objective on a layer, compiled as a whole at first use, for any lengths."""
 
-    def __init__(self, layer, objective: Objective):
-        self._layer, self._objective = layer, objective
-        self._forward: dict[bool, Any] = {}
+def _compiled(layer, objective: Objective, part: Part):
+    """An objective on a layer, compiled as a whole for parts of one kind."""
+    import paddle
 
-    def __call__(self, batch: dict[str, Any], causal: bool):
-        if causal not in self._forward:
-            self._forward[causal] = self._compile(batch, causal)
-        return self._forward[causal](batch)
+    class Forward(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.model = layer
 
-    def _compile(self, batch: dict[str, Any], causal: bool):
-        import paddle
+        # Paddle miscounts the arguments unless the first is called self.
+        def forward(self, batch):
+            return objective(self.model, batch, part.causal)
 
-        layer, objective = self._layer, self._objective
-
-        class Forward(paddle.nn.Layer):
-            def __init__(self):
-                super().__init__()
-                self.model = layer
-
-            # Paddle miscounts the arguments unless the first is called self.
-            def forward(self, batch):
-                return objective(self.model, batch, causal)
-
-        inputs = {
-            name: paddle.static.InputSpec([None] * value.ndim, value.dtype, name)
-            for name, value in batch.items()
-        }
-        return paddle.jit.to_static(Forward(), input_spec=[inputs], full_graph=True)
+    inputs = {
+        name: paddle.static.InputSpec(shape, str(part.arrays[name].dtype), name)
+        for name, shape in part.any_length().items()
+    }
+    return paddle.jit.to_static(Forward(), input_spec=[inputs], full_graph=True)

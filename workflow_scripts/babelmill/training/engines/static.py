@@ -10,7 +10,7 @@ variables by name in one scope:
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +26,26 @@ _FLAT = "flat_gradient"
 
 
 class StaticEngine:
-    """Builds ``build()`` and ``objective`` once more under ``paddle.enable_static``."""
+    """Traces ``objective`` on a layer whose parameters are a program's variables.
+
+    The layer itself is built in dynamic mode: not every family's classes could be built
+    in a static program.
+    """
 
     def __init__(
         self,
-        build: Callable[[], Any],
+        layer,
         objective: Objective,
         settings: Mapping[str, Any],
         world: int = 1,
     ):
         import paddle
 
-        self._build, self._objective, self._settings = build, objective, settings
-        # Has the first weights, and lends itself to validation.
-        with paddle.utils.unique_name.guard():
-            self._layer = build()
-        parameters = dict(self._layer.named_parameters())
+        # Has the first weights, and lends itself to tracing and validation.
+        self._layer, self._objective, self._settings = layer, objective, settings
+        layer.train()
+        parameters = dict(layer.named_parameters())
+        self._parameters = parameters.values()
         self._names = {name: p.name for name, p in parameters.items()}
         self._shapes = {
             n: p.shape for n, p in parameters.items() if not p.stop_gradient
@@ -49,7 +53,7 @@ class StaticEngine:
         self._size = gradients.size(self._shapes.values())
         self._rates = learning_rates(settings)
         self._scope = paddle.static.Scope()
-        self._forward: dict[bool, Any] = {}
+        self._forward: dict[tuple, Any] = {}
         with self._static():
             self._executor = paddle.static.Executor(self._place)
             self._build_reduce(world)
@@ -81,38 +85,49 @@ class StaticEngine:
         import paddle
 
         program = paddle.static.Program()
-        with (
-            paddle.static.program_guard(program, paddle.static.Program()),
-            paddle.utils.unique_name.guard(),
-        ):
+        with paddle.static.program_guard(program, paddle.static.Program()):
             feeds = {
-                name: paddle.static.data(name, [-1] * value.ndim, str(value.dtype))
-                for name, value in part.arrays.items()
+                name: paddle.static.data(name, shape, str(part.arrays[name].dtype))
+                for name, shape in part.any_length().items()
             }
             loss_scale = paddle.static.data("loss_scale", [], "float32")
-            layer = self._build()
-            layer.train()
-            named = dict(layer.named_parameters())
-            if {name: p.name for name, p in named.items()} != self._names:
-                raise RuntimeError("parameters have other names in a static program")
-            with autocast(self._settings):
+            with (
+                self._lent_layer() as (layer, variables),
+                autocast(self._settings),
+            ):
                 losses = self._objective(layer, feeds, part.causal)
-            parameters = [named[name] for name in self._shapes]
+            trained = [variables[self._names[name]] for name in self._shapes]
             found = paddle.static.append_backward(
-                losses.sum() * loss_scale, parameter_list=parameters
+                losses.sum() * loss_scale, parameter_list=trained
             )
-            by_name = {parameter.name: gradient for parameter, gradient in found}
-            zeros = [
-                paddle.zeros_like(p) if by_name.get(p.name) is None else by_name[p.name]
-                for p in parameters
+            by_name = {variable.name: gradient for variable, gradient in found}
+            found = [
+                paddle.zeros_like(v) if by_name.get(v.name) is None else by_name[v.name]
+                for v in trained
             ]
             flat = self._flat()
-            paddle.assign(flat + gradients.flattened(zeros, losses), flat)
-        # Weights that a layer made and gave up for tied ones: unused, but looked for.
-        for value in program.global_block().all_parameters():
-            if self._scope.find_var(value.name) is None:
-                self._set(value.name, np.zeros(value.shape, np.float32))
+            paddle.assign(flat + gradients.flattened(found, losses), flat)
         return program
+
+    @contextlib.contextmanager
+    def _lent_layer(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """The layer with variables of the present program as its parameters."""
+        layers = self._layer.sublayers(include_self=True)
+        own = [(layer, dict(layer._parameters)) for layer in layers]
+        variables = {}
+        for parameter in self._parameters:
+            variable = _variable(parameter.shape, parameter.name)
+            variable.stop_gradient = parameter.stop_gradient
+            variables[parameter.name] = variable
+        try:
+            for layer, parameters in own:
+                for name, parameter in parameters.items():
+                    if parameter is not None:
+                        layer._parameters[name] = variables[parameter.name]
+            yield self._layer, variables
+        finally:
+            for layer, parameters in own:
+                layer._parameters.update(parameters)
 
     def _build_reduce(self, world: int) -> None:
         import paddle
@@ -155,9 +170,9 @@ class StaticEngine:
     def accumulate(self, part: Part, loss_scale: float) -> None:
         feed = {**part.arrays, "loss_scale": np.float32(loss_scale)}
         with self._static():
-            if part.causal not in self._forward:
-                self._forward[part.causal] = self._build_forward(part)
-            self._executor.run(self._forward[part.causal], feed=feed)
+            if part.kind not in self._forward:
+                self._forward[part.kind] = self._build_forward(part)
+            self._executor.run(self._forward[part.kind], feed=feed)
 
     def reduce(self) -> tuple[float, list[float]]:
         with self._static():
@@ -190,12 +205,8 @@ class StaticEngine:
             self._set(own[name], value)
 
     def _weights(self) -> Arrays:
-        own = set(self._names.values())
-        # Also buffers, and tied weights by all their names.
-        return {
-            name: self._get(value.name) if value.name in own else value.numpy()
-            for name, value in self._layer.state_dict().items()
-        }
+        present = {name: self._get(own) for name, own in self._names.items()}
+        return {**model_tensors(self._layer), **present}
 
     def _fill(self, weights: Arrays) -> None:
         for name, own in self._names.items():
