@@ -20,10 +20,10 @@ from babelmill.files import sha256, whole_folder, write_json, write_text
 from babelmill.models import runtime, xlm
 from babelmill.models.inputs import encode_examples, label_numbers
 from babelmill.models.weights import WEIGHTS
-from babelmill.script import named, run
+from babelmill.script import code, named, run
 from babelmill.tasks import read_examples
 from babelmill.tokenizers import load_tokenizer
-from babelmill.training.checkpoints import Checkpoints, json_lines
+from babelmill.training.checkpoints import Checkpoints, computed, json_lines
 
 
 def main() -> None:
@@ -57,9 +57,13 @@ def main() -> None:
     dev = {lang: labeled(lang, path) for lang, path in args.dev}
     files = [sha256(path) for _, path in [*args.train, *args.dev]]
     langs = [lang for lang, _ in [*args.train, *args.dev]]
-    identity = [sha256(args.encoder / WEIGHTS), args.settings, args.labels, args.metric]
+    settings = computed(args.settings)
+    identity = [sha256(args.encoder / WEIGHTS), settings, args.labels, args.metric]
     identity += [langs, files]
     checkpoints = Checkpoints(args.state, identity)
+    asked = [args.settings, code()]
+    if checkpoints.put_back(args.output_dir, asked):
+        return
     model, config, records = finetune(
         args.encoder,
         args.settings,
@@ -75,7 +79,7 @@ def main() -> None:
         xlm.save(partial, {**config, "num_labels": len(args.labels)}, model)
         write_json(partial / "labels.json", args.labels)
         write_text(partial / "metrics.jsonl", json_lines(records))
-    checkpoints.remove()
+    checkpoints.finish(args.output_dir, asked)
 
 
 if __name__ == "__main__":

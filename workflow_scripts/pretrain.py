@@ -20,9 +20,9 @@ from pathlib import Path
 from babelmill.files import read_json, whole_folder, write_json, write_text
 from babelmill.models import runtime, xlm
 from babelmill.models.weights import save_weights
-from babelmill.script import run
+from babelmill.script import code, run
 from babelmill.tokenizers import load_tokenizer
-from babelmill.training.checkpoints import Checkpoints, json_lines
+from babelmill.training.checkpoints import Checkpoints, computed, json_lines
 
 
 def main() -> None:
@@ -47,8 +47,11 @@ def main() -> None:
 
     tokenizer = load_tokenizer(args.tokenizer)
     config = xlm.full_config(args.architecture, tokenizer)
-    identity = [config, args.settings, read_json(args.manifest)["files"]]
-    checkpoints = Checkpoints(args.state, identity)
+    shards = read_json(args.manifest)["files"]
+    checkpoints = Checkpoints(args.state, [config, computed(args.settings), shards])
+    asked = [args.settings, code()]
+    if checkpoints.put_back(args.output_dir, asked):
+        return
     model, records = pretrain(
         config, args.settings, args.shards, args.validation, checkpoints
     )
@@ -64,7 +67,7 @@ def main() -> None:
         shutil.copytree(args.tokenizer, partial, dirs_exist_ok=True)
         write_text(partial / "loss.jsonl", json_lines(records))
         write_json(partial / "validation.json", records[-1]["validation"])
-    checkpoints.remove()
+    checkpoints.finish(args.output_dir, asked)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def pretrain(
             scores = validate(model, validation, config["lang2id"])
             records.append({"step": step, "validation": scores})
             print(f"step {step}: validation {summary(scores)}", flush=True)
-        if step % settings["save_steps"] == 0 and step < steps:
+        if step % settings["save_steps"] == 0 or step == steps:
             arrays = {"weights": model_tensors(model), "optimizer": updates.state()}
             values = {"step": step, "records": records, "window": window}
             checkpoints.save(step, arrays, values)
