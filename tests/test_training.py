@@ -1,4 +1,4 @@
-"""Schedules, updates, checkpoints."""
+"""Schedules and updates."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from babelmill.errors import UserError
-from babelmill.training.checkpoints import Checkpoints
 from babelmill.training.optimization import (
     SCHEDULES,
     Updates,
@@ -77,57 +76,3 @@ def test_a_loss_that_is_no_number_stops_the_run():
     updates = Updates(layer, SETTINGS, seed=1)
     with pytest.raises(UserError, match="the loss is nan at step 7"):
         updates.apply(layer(paddle.full([1, 2], float("nan"))).sum(), 7)
-
-
-def arrays(value):
-    return {"weights": {"w": np.full(3, value, np.float32)}}
-
-
-def test_checkpoints_keep_the_last_two(tmp_path):
-    checkpoints = Checkpoints(tmp_path, {"lr": 1})
-    for step in (1, 2, 3):
-        checkpoints.save(step, arrays(step), {"step": step})
-    checkpoints.close()
-    assert len(list(tmp_path.rglob("checkpoint.json"))) == 2
-    loaded, values = Checkpoints(tmp_path, {"lr": 1}).load()
-    assert values == {"step": 3}
-    assert loaded["weights"]["w"].tolist() == [3, 3, 3]
-
-
-def test_a_run_belongs_to_one_process(tmp_path):
-    first = Checkpoints(tmp_path, "run")
-    with pytest.raises(UserError, match="another process trains this"):
-        Checkpoints(tmp_path, "run")
-    first.close()
-    Checkpoints(tmp_path, "run")
-
-
-def test_checkpoints_of_other_settings_are_not_taken(tmp_path):
-    Checkpoints(tmp_path, {"lr": 1}).save(1, arrays(1), {"step": 1})
-    assert Checkpoints(tmp_path, {"lr": 2}).load() is None
-
-
-@pytest.mark.parametrize("damage", ["cut", "flip", "delete", "json"])
-def test_a_torn_checkpoint_is_skipped(tmp_path, capsys, damage):
-    checkpoints = Checkpoints(tmp_path, "run")
-    checkpoints.save(1, arrays(1), {"step": 1})
-    checkpoints.save(2, arrays(2), {"step": 2})
-    (weights,) = tmp_path.rglob("step000000002/weights.safetensors")
-    content = weights.read_bytes()
-    if damage == "cut":
-        weights.write_bytes(content[:-4])
-    elif damage == "flip":
-        weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    elif damage == "delete":
-        weights.unlink()
-    else:
-        weights.with_name("checkpoint.json").write_text("{")
-    assert checkpoints.load()[1] == {"step": 1}
-    assert "step000000002: torn checkpoint skipped" in capsys.readouterr().err
-
-
-def test_removing_leaves_no_folder(tmp_path):
-    checkpoints = Checkpoints(tmp_path / "state", "run")
-    checkpoints.save(1, arrays(1), {})
-    checkpoints.remove()
-    assert not (tmp_path / "state").exists()

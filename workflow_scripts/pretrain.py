@@ -17,15 +17,17 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from babelmill.files import read_json, sha256, whole_folder, write_json, write_text
 from babelmill.models import runtime
 from babelmill.models.families import family
 from babelmill.models.weights import save_weights, weight_files
-from babelmill.script import run
+from babelmill.script import code, run
 from babelmill.tokenizers import load_tokenizer
 from babelmill.training import precision, processes
-from babelmill.training.checkpoints import Checkpoints, json_lines
+from babelmill.training.checkpoints import Checkpoints, computed, json_lines
+from babelmill.training.interruption import Interruption
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -58,7 +60,6 @@ def parse_arguments() -> argparse.Namespace:
         default=1,
         help="parts of a process's share of a batch, for less memory",
     )
-    speed.add_argument("--enable_addto", action="store_true")
     speed.add_argument("--log_dir", type=Path, help="of curves for VisualDL")
     speed.add_argument(
         "--profiler_options", help="batch_range=[10, 20]; profile_path=folder"
@@ -72,59 +73,68 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     args = parse_arguments()
     precision.check_device(args.settings, args.device)
-    train(args)
+    config = family(args.architecture).full_config(
+        args.architecture, load_tokenizer(args.tokenizer)
+    )
+    identity = [config, computed(args.settings), read_json(args.manifest)["files"]]
+    if args.model_name_or_path:
+        files = weight_files(args.model_name_or_path)
+        identity.append([sha256(path) for path in files])
+    asked = [args.settings, code()]
+    if Checkpoints(args.state, identity, False).put_back(args.output_dir, asked):
+        return
+    train(args, config, identity, asked)
 
 
-def train(args: argparse.Namespace) -> None:
-    """Be one process of the run."""
-    threads = max(1, args.threads // args.devices)
-    runtime.prepare(int(args.device == "gpu"), threads)
-    from babelmill.pretraining.examples import count_tokens_by_language
+def train(args: argparse.Namespace, config: Any, identity: Any, asked: Any) -> None:
+    """Be one process of the run; the first one writes what comes of it."""
+    runtime.prepare(int(args.device == "gpu"), max(1, args.threads // args.devices))
     from babelmill.pretraining.trainer import Run, pretrain
 
-    tokenizer = load_tokenizer(args.tokenizer)
-    model_type = family(args.architecture)
-    config = model_type.full_config(args.architecture, tokenizer)
-    identity = [config, args.settings, read_json(args.manifest)["files"]]
-    if args.model_name_or_path:
-        identity.append(
-            [sha256(path) for path in weight_files(args.model_name_or_path)]
-        )
     these = processes.join(args.device)
-    checkpoints = Checkpoints(args.state, identity)
-    how = Run(
-        engine=args.engine,
-        to_static=args.to_static,
-        gradient_merge_steps=args.gradient_merge_steps,
-        processes=these,
-        log_dir=args.log_dir,
-        profiler_options=args.profiler_options,
-    )
-    model, records = pretrain(
-        config,
-        args.settings,
-        args.shards,
-        args.validation,
-        checkpoints,
-        how,
-        args.model_name_or_path,
-    )
-    if not these.is_first:
-        return
+    checkpoints = Checkpoints(args.state, identity, writer=these.is_first)
+    with Interruption() as interruption:
+        model, records = pretrain(
+            config,
+            args.settings,
+            args.shards,
+            args.validation,
+            checkpoints,
+            Run(
+                engine=args.engine,
+                to_static=args.to_static,
+                gradient_merge_steps=args.gradient_merge_steps,
+                processes=these,
+                interruption=interruption,
+                log_dir=args.log_dir,
+                profiler_options=args.profiler_options,
+            ),
+            args.model_name_or_path,
+        )
+    if these.is_first:
+        write(args, config, model, records)
+        checkpoints.finish(args.output_dir, asked)
+
+
+def write(args: argparse.Namespace, config: Any, model, records) -> None:
+    """Write the output folder."""
+    from babelmill.pretraining.examples import count_tokens_by_language
+
+    models = family(config)
     with whole_folder(args.output_dir) as partial:
-        model_type.save(partial, config, model)
+        models.save(partial, config, model)
         if "lang2id" in config:
+            tokenizer = load_tokenizer(args.tokenizer)
             counts = count_tokens_by_language(
                 args.validation,
                 len(tokenizer.lang2id),
                 tokenizer.special_ids,
                 tokenizer.vocab_size,
             )
-            save_weights(partial / model_type.TOKEN_COUNTS, {"counts": counts})
+            save_weights(partial / models.TOKEN_COUNTS, {"counts": counts})
         shutil.copytree(args.tokenizer, partial, dirs_exist_ok=True)
         write_text(partial / "loss.jsonl", json_lines(records))
         write_json(partial / "validation.json", records[-1]["validation"])
-    checkpoints.remove()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from babelmill.progress import bar
 from babelmill.training.checkpoints import Checkpoints
 from babelmill.training.curves import Curves
 from babelmill.training.engines import Part, make_engine
+from babelmill.training.interruption import Interruption
 from babelmill.training.processes import Processes
 from babelmill.training.profiling import Profiler
 from babelmill.training.read_ahead import read_ahead
@@ -41,7 +42,7 @@ class Run:
         processes: this one and how many there are.
         log_dir: folder of curves for VisualDL.
         profiler_options: as ``Profiler`` wants.
-        interrupted: whether to save and stop after the present step.
+        interruption: says whether to save and stop after the present step.
     """
 
     engine: str = "dynamic"
@@ -50,11 +51,7 @@ class Run:
     processes: Processes = field(default_factory=Processes)
     log_dir: Path | None = None
     profiler_options: str | None = None
-    interrupted: Callable[[], bool] = lambda: False
-
-
-class Interrupted(Exception):
-    """The run was asked to stop, and has saved its state."""
+    interruption: Interruption = field(default_factory=Interruption)
 
 
 def pretrain(
@@ -78,7 +75,7 @@ def pretrain(
         the model and its records: a line a logged step, a line a validation.
 
     Raises:
-        Interrupted: ``run.interrupted`` said so.
+        SystemExit: the run was interrupted, and has saved its state.
         UserError: the loss explodes or is no number.
     """
     trainer = _Trainer(config, settings, validation, checkpoints, run or Run())
@@ -153,10 +150,10 @@ class _Trainer:
                 meter.add(tokens)
                 shown.update()
                 self._profiler.step()
-                stop = processes.any(self._run.interrupted())
+                stop = processes.any(self._run.interruption.requested)
                 self._after_step(result, meter, shown, stop)
                 if stop and self.step < steps:
-                    raise Interrupted
+                    self._run.interruption.stop(self.step)
         shown.close()
 
     def _input(self, rows: ShardRows) -> Iterator[tuple[list[Part], int]]:
