@@ -69,6 +69,27 @@ def test_a_full_config_says_what_model_it_is_of(model_type):
     assert (40, 16) in shapes
 
 
+def test_a_bert_is_base_where_nothing_is_said():
+    """Devlin et al. 2019, section 3 and A.2, and the code of Google's release."""
+    config = family({"model_type": "bert"}).full_config({}, Tokenizer)
+    assert config == {
+        "model_type": "bert",
+        "vocab_size": 40,
+        "pad_token_id": 2,
+        "num_hidden_layers": 12,
+        "hidden_size": 768,
+        "num_attention_heads": 12,
+        "intermediate_size": 4 * 768,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "attention_probs_dropout_prob": 0.1,
+        "max_position_embeddings": 512,
+        "type_vocab_size": 2,
+        "initializer_range": 0.02,
+        "layer_norm_eps": 1e-12,
+    }
+
+
 def test_without_a_type_it_is_an_xlm():
     assert family({}) is family(XLM)
 
@@ -89,6 +110,23 @@ def batch_of(rows, length):
         "flat_positions": np.array([1, length + 1]),
     }
     return {name: paddle.to_tensor(value) for name, value in batch.items()}
+
+
+@pytest.mark.parametrize("model_type", CONFIGS)
+def test_a_classifier_drops_out_as_much_as_it_is_told(model_type):
+    models = family(CONFIGS[model_type])
+    batch = batch_of(4, 9)
+
+    def twice(dropout):
+        config = {**CONFIGS[model_type], "dropout": 0.5, "attention_dropout": 0.5}
+        model = models.classification_model(config, 3, dropout)
+        model.train()
+        return [models.classify(model, batch).numpy() for _ in range(2)]
+
+    first, second = twice(0.0)
+    assert (first == second).all()
+    first, second = twice(0.3)
+    assert (first != second).any()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import pickle
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
@@ -81,6 +82,14 @@ def write_half(folder, weights):
     write_hugging_face(folder, {n: v.astype(np.float16) for n, v in weights.items()})
 
 
+def write_brain_half(folder, weights):
+    half = {n: v.astype(ml_dtypes.bfloat16) for n, v in weights.items()}
+    write_hugging_face(folder, half)
+
+
+PRECISION = {write_half: 1e-3, write_brain_half: 1e-2}
+
+
 def with_weights(folder, weights):
     write_hugging_face(folder, weights)
     model = bert.pretraining_model(CONFIG)
@@ -100,6 +109,11 @@ def write_paddlenlp(folder, weights):
     paddle.save(state, str(folder / "model_state.pdparams"))
 
 
+def write_paddlenlp_safetensors(folder, weights):
+    state = model_tensors(with_weights(folder, weights))
+    save_file(state, str(folder / "model.safetensors"), metadata={"format": "np"})
+
+
 def write_old_paddlenlp(folder, weights):
     import paddle
 
@@ -114,8 +128,10 @@ def write_old_paddlenlp(folder, weights):
         write_sharded,
         write_old_hugging_face,
         write_half,
+        write_brain_half,
         write_ours,
         write_paddlenlp,
+        write_paddlenlp_safetensors,
         write_old_paddlenlp,
     ],
 )
@@ -125,7 +141,7 @@ def test_every_format_gives_the_same_weights(tmp_path, trained, write, capsys):
     bert.load_pretraining_weights(model, tmp_path)
     assert "freshly" not in capsys.readouterr().out
     loaded = model_tensors(model)
-    tolerance = 1e-3 if write is write_half else 0
+    tolerance = PRECISION.get(write, 0)
     for name, expected in by_hand.items():
         assert np.abs(loaded[name] - expected).max() <= tolerance, name
 
@@ -206,6 +222,7 @@ class Import:
         {"a": Import()},
         {"a": np.array([Import()], dtype=object)},
         {"a": np.array([None], dtype=object)},
+        {"a": np.zeros(3, np.uint16)},
         {"a": "text"},
         [np.zeros(3)],
     ],

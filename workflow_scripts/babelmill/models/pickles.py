@@ -68,6 +68,9 @@ def _array(value) -> np.ndarray:
     # paddle.save writes a tensor as (its name, its values).
     if isinstance(value, tuple) and len(value) == 2:
         value = value[1]
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub":
+    if not isinstance(value, np.ndarray):
         raise pickle.UnpicklingError(f"it holds a {type(value).__name__}")
+    # bfloat16 would be uint16 here: bits, not numbers.
+    if value.dtype.kind not in "fib":
+        raise pickle.UnpicklingError(f"it holds an array of {value.dtype}")
     return value

@@ -15,6 +15,10 @@ WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _PICKLE = "model_state.pdparams"
 _PADDLE = "pd"
+# What PaddleNLP says of its own.
+_PADDLES = (_PADDLE, "np")
+
+_HALVES = ("float16", "bfloat16")
 
 Tensors = dict[str, np.ndarray]
 
@@ -38,7 +42,7 @@ def read_weights(path: str | os.PathLike[str]) -> tuple[Tensors, bool]:
             layout = (source.metadata() or {}).get("format")
     except (SafetensorError, FileNotFoundError) as error:
         raise UserError(f"{path}: not readable as safetensors: {error}") from error
-    return tensors, layout == _PADDLE
+    return tensors, layout in _PADDLES
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -73,7 +77,11 @@ def read_folder(folder: Path) -> tuple[Tensors, bool]:
         else:
             part, is_paddle = read_weights(path)
         tensors |= part
-    halves = {n: v.astype(np.float32) for n, v in tensors.items() if v.dtype == "<f2"}
+    halves = {
+        name: value.astype(np.float32)
+        for name, value in tensors.items()
+        if value.dtype.name in _HALVES
+    }
     return tensors | halves, is_paddle
 
 
@@ -115,11 +123,8 @@ def load_tensors(
     wanted = {n: v for n, v in _parameters(model).items() if n.startswith(prefix)}
     absent = set(wanted) - set(tensors)
     missing = {name for name in absent if not name.startswith(may_lack)}
-    left_over = {
-        name
-        for name in set(tensors) - set(wanted) - _tied(model)
-        if not name.startswith(may_hold)
-    }
+    left_over = set(tensors) - set(wanted)
+    left_over = {name for name in left_over if not name.startswith(may_hold)}
     if missing or left_over:
         raise UserError(
             f"{source}: not the weights of this model:"
@@ -133,11 +138,6 @@ def load_tensors(
             )
         wanted[name].set_value(tensors[name])
     return sorted(absent)
-
-
-def _tied(model) -> set[str]:
-    """Second names of tied tensors."""
-    return set(model.state_dict()) - set(_parameters(model))
 
 
 def _few(names: set[str]) -> str:
