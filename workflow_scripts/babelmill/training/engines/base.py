@@ -27,25 +27,19 @@ class Part:
     causal: bool = False
 
     @property
-    def rows(self) -> int:
-        """How many there are."""
-        return len(self.arrays["input_ids"])
+    def kind(self) -> tuple[int, int | None]:
+        """Parts of one kind are computed by one program: with the same sizes fixed.
 
-    @property
-    def kind(self) -> tuple[int, bool]:
-        """Parts of one kind are computed by one program."""
-        return self.rows, self.causal
-
-    def any_length(self) -> dict[str, list[int | None]]:
-        """The arrays' shapes, None for all sizes but the rows'.
-
-        PaddleNLP's XLM can leave one size of its input open, not two.
+        PaddleNLP's XLM can leave one size of its input open, not two, and none where it
+        is causal (there, rows of a stream are all of one length).
         """
+        rows, length = self.arrays["input_ids"].shape
+        return rows, length if self.causal else None
+
+    def open_shapes(self) -> dict[str, list[int | None]]:
+        """The arrays' shapes, None for sizes that are not fixed."""
         return {
-            name: [
-                self.rows if at == 0 and size == self.rows and value.ndim > 1 else None
-                for at, size in enumerate(value.shape)
-            ]
+            name: list(self.kind) if value.ndim == 2 else [None] * value.ndim
             for name, value in self.arrays.items()
         }
 

@@ -121,6 +121,6 @@ def _compiled(layer, objective: Objective, part: Part):
 
     inputs = {
         name: paddle.static.InputSpec(shape, str(part.arrays[name].dtype), name)
-        for name, shape in part.any_length().items()
+        for name, shape in part.open_shapes().items()
     }
     return paddle.jit.to_static(Forward(), input_spec=[inputs], full_graph=True)

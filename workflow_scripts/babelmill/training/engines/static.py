@@ -88,7 +88,7 @@ class StaticEngine:
         with paddle.static.program_guard(program, paddle.static.Program()):
             feeds = {
                 name: paddle.static.data(name, shape, str(part.arrays[name].dtype))
-                for name, shape in part.any_length().items()
+                for name, shape in part.open_shapes().items()
             }
             loss_scale = paddle.static.data("loss_scale", [], "float32")
             with (
