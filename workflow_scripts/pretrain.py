@@ -16,6 +16,7 @@ another engine or on other devices: these change the rounding of sums, nothing e
 import argparse
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     args = parse_arguments()
     precision.check_device(args.settings, args.device)
+    processes.check_devices(args.device, args.devices)
     config = family(args.architecture).full_config(
         args.architecture, load_tokenizer(args.tokenizer)
     )
@@ -83,6 +85,9 @@ def main() -> None:
     asked = [args.settings, code()]
     if Checkpoints(args.state, identity, False).put_back(args.output_dir, asked):
         return
+    if args.devices > 1 and not processes.is_started():
+        command = [sys.executable, *sys.argv]
+        sys.exit(processes.run_processes(command, args.devices, args.device))
     train(args, config, identity, asked)
 
 

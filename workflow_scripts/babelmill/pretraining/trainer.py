@@ -214,16 +214,17 @@ class _Trainer:
         )
 
     def _save(self) -> None:
-        if not self._run.processes.is_first:
-            return
-        values = {
-            "step": self.step,
-            "records": self.records,
-            "window": self._window,
-            "watch": self._watch.state(),
-            "loss_scale": self._steps.scale.state(),
-        }
-        self._checkpoints.save(self.step, self.engine.state(), values)
+        processes = self._run.processes
+        if processes.is_first:
+            values = {
+                "step": self.step,
+                "records": self.records,
+                "window": self._window,
+                "watch": self._watch.state(),
+                "loss_scale": self._steps.scale.state(),
+            }
+            self._checkpoints.save(self.step, self.engine.state(), values)
+        processes.wait_for_first(f"saved step {self.step}")
 
     def close(self) -> None:
         """Write what curves and profiler still hold."""
