@@ -28,13 +28,13 @@ rule pretrain:
         "results/logs/pretrain/{model}.log",
     benchmark:
         "results/benchmarks/pretrain/{model}.jsonl"
+    # A warning before a time limit (exit code 75), or a kill: go on where it was.
+    retries: 2
     conda:
         environment
     # How it is done, not what comes of it: a profile or --set-resources changes these
     # and runs nothing again. Processes are for the CPU; every GPU has one of its own.
     threads: 1
-    # A warning before a time limit (exit code 75), or a kill: go on where it was.
-    retries: 2
     resources:
         gpu=0,
         processes=1,
@@ -45,7 +45,9 @@ rule pretrain:
     params:
         architecture=lambda w: as_json(config["models"][w.model]["architecture"]),
         start=lambda w, input: (
-            ["--model_name_or_path", input.first_weights] if input.first_weights else []
+            ["--model_name_or_path", input.first_weights]
+            if input.first_weights
+            else []
         ),
         settings=lambda w: as_json(
             {**config["models"][w.model]["training"], "seed": config["seed"]}

@@ -9,7 +9,7 @@ from babelmill.pretraining.examples import Share
 from babelmill.pretraining.objectives import NO_TARGET, arrays, objective, parts
 from babelmill.pretraining.validation import summary, validate
 from babelmill.shards.layout import concatenate
-from pretraining_cases import model_config, rows_of, share
+from pretraining_cases import VOCABULARY, model_config, rows_of, share
 
 XLM_FIELDS = ["input_ids", "input_mask", "position_ids", "lang_ids"]
 
@@ -121,7 +121,7 @@ def test_losses_are_means_over_the_global_batch(model_type):
 
 
 class Oracle:
-    """A family whose model always gives the word 7, with a score of 3 over 0."""
+    """A family whose model always gives the word 7: a score of 3, 0 for all others."""
 
     @staticmethod
     def input_fields(config):
@@ -132,7 +132,7 @@ class Oracle:
         import paddle
 
         one_hot = paddle.nn.functional.one_hot
-        words = 3.0 * one_hot(paddle.full_like(batch["labels"], 7), 10)
+        words = 3.0 * one_hot(paddle.full_like(batch["labels"], 7), VOCABULARY)
         if not model.pairs:
             return words, None
         rows = paddle.ones([len(batch["input_ids"])], "int64")
@@ -149,8 +149,8 @@ class Model:
     train = eval
 
 
-RIGHT = np.log(np.exp(3) + 9) - 3
-WRONG = np.log(np.exp(3) + 9)
+RIGHT = np.log(np.exp(3) + VOCABULARY - 1) - 3
+WRONG = np.log(np.exp(3) + VOCABULARY - 1)
 
 
 def write(path, rows):

@@ -1,6 +1,7 @@
 """Training that is killed and started again ends in the same bits."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -15,8 +16,9 @@ from babelmill.plan import Plan, as_json, named
 from conftest import ROOT, load_config
 
 SCRIPTS = ROOT / "workflow_scripts"
-KILLS = 4
-STEPS = 400
+# More for a soak: BABELMILL_KILLS=50 pytest tests/test_resume.py
+KILLS = int(os.environ.get("BABELMILL_KILLS", 5))
+STEPS = 100 * (KILLS + 1)
 
 
 def pretraining(run, output, state):
@@ -42,7 +44,7 @@ def fine_tuning(run, output, state):
     """A call of finetune.py on the encoder and task of a smoke run."""
     task = load_config("smoke")["tasks"]["demo-nli"]
     settings = {**task["finetuning"], "seed": 3, "dropout": 0.1, "save_steps": 7}
-    settings |= {"num_train_epochs": 100, "evaluations_per_epoch": 1}
+    settings |= {"num_train_epochs": STEPS // 3, "evaluations_per_epoch": 1}
     results = run.folder / "results"
     texts = [
         ("en", results / "tasks" / "demo-nli" / f"{s}.en.tsv") for s in ("train", "dev")
@@ -65,28 +67,42 @@ def finish(command):
     return done.stdout
 
 
-@pytest.mark.parametrize("call", [pretraining, fine_tuning])
-def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call):
-    started = time.monotonic()
-    finish(call(smoke_run, tmp_path / "straight", tmp_path / "state1"))
-    whole = time.monotonic() - started
+def newest_step(state):
+    """The step of the newest checkpoint of a run, -1 without one."""
+    return max((int(path.name[4:]) for path in state.glob("*/step*")), default=-1)
+
+
+CALLS = [
+    pytest.param(pretraining, ["--engine", engine, *devices], id=f"{engine}{number}")
+    for engine in ("dynamic", "static")
+    for number, devices in ((1, []), (2, ["--devices", "2", "--threads", "2"]))
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "flags"), [*CALLS, pytest.param(fine_tuning, [], id="fine-tuning")]
+)
+def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call, flags):
+    finish([*call(smoke_run, tmp_path / "straight", tmp_path / "state1"), *flags])
     rng = random.Random(5)
-    command = call(smoke_run, tmp_path / "killed", tmp_path / "state2")
+    command = [*call(smoke_run, tmp_path / "killed", tmp_path / "state2"), *flags]
     log = tmp_path / "log"
-    for _ in range(KILLS):
+    for number in range(KILLS):
         with log.open("a") as out:
             process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=out)
-        # From the first checkpoint on, any moment, the writing of one included.
-        while not list((tmp_path / "state2").rglob("step*")):
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0, 0.5 * whole))
+        if number % 3 == 2:
+            # While it starts.
+            time.sleep(rng.uniform(0, 2))
+        else:
+            # At any moment between two checkpoints, the writing of one included.
+            while newest_step(tmp_path / "state2") < STEPS * number // (KILLS + 1):
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.001)
+            time.sleep(rng.uniform(0, 0.1))
+        assert process.poll() is None, log.read_text()
         process.send_signal(signal.SIGKILL)
         process.wait()
-        if (tmp_path / "killed").exists():
-            break
-    else:
-        finish(command)
+    finish(command)
     assert "resuming at step" in log.read_text()
     for name in ("model.safetensors", "config.json"):
         assert sha256(tmp_path / "killed" / name) == sha256(
