@@ -130,3 +130,37 @@ def test_other_settings_do_not_resume_a_run(smoke_run, tmp_path):
     settings = json.loads(command[at])
     command[at] = as_json({**settings, "learning_rate": 0.5, "max_steps": 3})
     assert "resuming" not in finish(command)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_warned_run_saves_ends_with_75_and_goes_on(smoke_run, tmp_path, devices):
+    flags = ["--devices", devices, "--threads", devices]
+    command = [*pretraining(smoke_run, tmp_path / "out", tmp_path / "state"), *flags]
+    process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE)
+    while newest_step(tmp_path / "state") < 7:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.001)
+    process.terminate()
+    _, log = process.communicate()
+    assert process.returncode == os.EX_TEMPFAIL
+    step = newest_step(tmp_path / "state")
+    assert f"warned to stop: saved at step {step}" in log.decode()
+    assert not (tmp_path / "out").exists()
+    assert f"resuming at step {step}" in finish(command)
+
+
+def test_what_the_machine_has_not_is_an_error_before_anything_starts(
+    smoke_run, tmp_path
+):
+    command = pretraining(smoke_run, tmp_path / "out", tmp_path / "state")
+    for flags, message in (
+        (["--devices", "5000"], "5000 devices are asked for, there are"),
+        (["--settings", '{"use_amp": true}'], "use_amp needs a GPU"),
+    ):
+        done = subprocess.run(
+            list(map(str, [*command, *flags])), capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert not (tmp_path / "state").exists()
