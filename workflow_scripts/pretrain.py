@@ -28,7 +28,6 @@ from babelmill.script import code, run
 from babelmill.tokenizers import load_tokenizer
 from babelmill.training import precision, processes
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
-from babelmill.training.interruption import Interruption
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -98,24 +97,22 @@ def train(args: argparse.Namespace, config: Any, identity: Any, asked: Any) -> N
 
     these = processes.join(args.device)
     checkpoints = Checkpoints(args.state, identity, writer=these.is_first)
-    with Interruption() as interruption:
-        model, records = pretrain(
-            config,
-            args.settings,
-            args.shards,
-            args.validation,
-            checkpoints,
-            Run(
-                engine=args.engine,
-                to_static=args.to_static,
-                gradient_merge_steps=args.gradient_merge_steps,
-                processes=these,
-                interruption=interruption,
-                log_dir=args.log_dir,
-                profiler_options=args.profiler_options,
-            ),
-            args.model_name_or_path,
-        )
+    model, records = pretrain(
+        config,
+        args.settings,
+        args.shards,
+        args.validation,
+        checkpoints,
+        Run(
+            engine=args.engine,
+            to_static=args.to_static,
+            gradient_merge_steps=args.gradient_merge_steps,
+            processes=these,
+            log_dir=args.log_dir,
+            profiler_options=args.profiler_options,
+        ),
+        args.model_name_or_path,
+    )
     if these.is_first:
         write(args, config, model, records)
         checkpoints.finish(args.output_dir, asked)

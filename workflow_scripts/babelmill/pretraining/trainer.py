@@ -42,7 +42,6 @@ class Run:
         processes: this one and how many there are.
         log_dir: folder of curves for VisualDL.
         profiler_options: as ``Profiler`` wants.
-        interruption: says whether to save and stop after the present step.
     """
 
     engine: str = "dynamic"
@@ -51,7 +50,6 @@ class Run:
     processes: Processes = field(default_factory=Processes)
     log_dir: Path | None = None
     profiler_options: str | None = None
-    interruption: Interruption = field(default_factory=Interruption)
 
 
 def pretrain(
@@ -75,12 +73,14 @@ def pretrain(
         the model and its records: a line a logged step, a line a validation.
 
     Raises:
-        SystemExit: the run was interrupted, and has saved its state.
+        SystemExit: the run was warned to stop, and has saved its state.
         UserError: the loss explodes or is no number.
     """
     trainer = _Trainer(config, settings, validation, checkpoints, run or Run())
     trainer.start(first_weights)
-    with closing(trainer):
+    # Not before: importing PaddleNLP's models takes Paddle's signal handlers away, and
+    # Python's with them. Before the first step there is nothing to save.
+    with closing(trainer), trainer.interruption:
         trainer.train(ShardRows(shards))
     return trainer.engine.layer(), trainer.records
 
@@ -101,6 +101,7 @@ class _Trainer:
         self.records: Records = []
         self._window: list[list[float]] = []
         self._watch = LossWatch()
+        self.interruption = Interruption()
         first = run.processes.is_first
         self._curves = Curves(run.log_dir if first else None)
         self._profiler = Profiler(run.profiler_options if first else None)
@@ -150,10 +151,10 @@ class _Trainer:
                 meter.add(tokens)
                 shown.update()
                 self._profiler.step()
-                stop = processes.any(self._run.interruption.requested)
+                stop = processes.any(self.interruption.requested)
                 self._after_step(result, meter, shown, stop)
                 if stop and self.step < steps:
-                    self._run.interruption.stop(self.step)
+                    self.interruption.stop(self.step)
         shown.close()
 
     def _input(self, rows: ShardRows) -> Iterator[tuple[list[Part], int]]:

@@ -60,6 +60,8 @@ class Processes:
             store.set(what, "done")
         else:
             store.wait(what)
+        # The store ends with the first process: none leaves before all have heard it.
+        self.any(False)
 
 
 def check_devices(device: str, devices: int) -> None:
