@@ -1,9 +1,11 @@
 """Which devices a job may take, and that no two jobs take the same."""
 
+import fcntl
 import os
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
@@ -94,6 +96,25 @@ def test_more_than_there_are_is_an_error(tmp_path):
         lease_gpus(1, {}, tmp_path),
     ):
         pass
+
+
+def test_one_job_chooses_at_a_time(tmp_path):
+    """Else two jobs that want all GPUs could take half of them each, and both fail."""
+    with lease_gpus(1, FOUR, tmp_path):
+        pass
+    done = threading.Event()
+
+    def lease():
+        with lease_gpus(4, FOUR, tmp_path):
+            done.set()
+
+    with (tmp_path / "choosing").open() as choosing:
+        fcntl.flock(choosing, fcntl.LOCK_EX)
+        thread = threading.Thread(target=lease)
+        thread.start()
+        assert not done.wait(0.2)
+    assert done.wait(10)
+    thread.join()
 
 
 HOLDER = """
