@@ -72,8 +72,10 @@ def toy(tmp_path):
     environ |= {"TMPDIR": str(tmp_path), "MY_TOKEN": SECRET, "SLURM_JWT": SECRET}
     environ |= {"https_proxy": f"http://me:{SECRET}@proxy"}
 
+    started = []
+
     def start(what):
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "toy.py", what],
             cwd=tmp_path,
             env=environ,
@@ -81,8 +83,13 @@ def toy(tmp_path):
             stderr=subprocess.PIPE,
             text=True,
         )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def leftovers(folder):
