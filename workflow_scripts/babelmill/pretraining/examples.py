@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from babelmill.errors import UserError
+from babelmill.pretraining.remasking import unmasked_ids
 from babelmill.randomness import stream
 from babelmill.shards.layout import ROWS_PER_CHUNK, Rows, concatenate, open_shard, take
 
@@ -235,15 +236,11 @@ def count_tokens_by_language(
         (languages, vocabulary) float32.
     """
     counts = np.zeros((languages, vocab_size), np.float32)
-    with h5py.File(path, "r") as shard:
+    with open_shard(path) as shard:
         for start in range(0, len(shard["input_ids"]), ROWS_PER_CHUNK):
-            rows = slice(start, start + ROWS_PER_CHUNK)
-            ids, real = shard["input_ids"][rows], shard["input_mask"][rows] > 0
-            positions, labels = (
-                shard[name][rows] for name in ("masked_lm_positions", "masked_lm_ids")
-            )
-            row, slot = np.nonzero(positions)
-            ids[row, positions[row, slot]] = labels[row, slot]
-            np.add.at(counts, (shard["lang_ids"][rows][real], ids[real]), 1)
+            rows = {name: shard[name][start : start + ROWS_PER_CHUNK] for name in shard}
+            real = rows["input_mask"] > 0
+            ids = unmasked_ids(rows)
+            np.add.at(counts, (rows["lang_ids"][real], ids[real]), 1)
     counts[:, special_ids] = 0
     return counts
