@@ -10,7 +10,8 @@ Rounds take turns, and the best of each counts.
 """
 
 import argparse
-import subprocess
+import contextlib
+import io
 import sys
 import tempfile
 import time
@@ -27,6 +28,7 @@ from babelmill.pretraining.examples import ShardRows, global_batches
 from babelmill.pretraining.objectives import objective, parts
 from babelmill.shards.layout import write_shard
 from babelmill.training.engines import make_engine
+from babelmill.training.launch import launch
 from babelmill.training.optimization import make_optimizer
 from babelmill.training.processes import join
 from babelmill.training.read_ahead import read_ahead
@@ -137,21 +139,10 @@ def theirs(path: Path, steps: int) -> float:
 
 def in_processes(path: Path, world: int, engine: str, steps: int) -> float:
     """Tokens a second of one or two processes, each on a core of its own."""
-    code = (
-        "import sys; from babelmill.training.processes import run_processes;"
-        f"sys.exit(run_processes({[sys.executable, __file__]!r} + sys.argv[1:],"
-        f" {world}, 'cpu'))"
-    )
     arguments = ["--worker", str(path), "--engine", engine, "--steps", str(steps)]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=Path(__file__).parents[1] / "workflow_scripts",
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(done.stderr)
-    return float(done.stdout.splitlines()[-1])
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        launch(__file__, arguments, world, [])
+    return float(printed.getvalue().splitlines()[-1])
 
 
 def main() -> None:

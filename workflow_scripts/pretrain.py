@@ -15,8 +15,10 @@ another engine or on other devices: these change the rounding of sums, nothing e
 
 import argparse
 import json
+import os
 import shutil
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ from babelmill.script import code, run
 from babelmill.tokenizers import load_tokenizer
 from babelmill.training import precision, processes
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
+from babelmill.training.devices import check_cpus, lease_gpus, visible_gpus
+from babelmill.training.launch import is_worker, launch
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -73,7 +77,6 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     args = parse_arguments()
     precision.check_device(args.settings, args.device)
-    processes.check_devices(args.device, args.devices)
     config = family(args.architecture).full_config(
         args.architecture, load_tokenizer(args.tokenizer)
     )
@@ -82,12 +85,25 @@ def main() -> None:
         files = weight_files(args.model_name_or_path)
         identity.append([sha256(path) for path in files])
     asked = [args.settings, code()]
-    if Checkpoints(args.state, identity, False).put_back(args.output_dir, asked):
+    if is_worker():
+        train(args, config, identity, asked)
         return
-    if args.devices > 1 and not processes.is_started():
-        command = [sys.executable, *sys.argv]
-        sys.exit(processes.run_processes(command, args.devices, args.device))
-    train(args, config, identity, asked)
+    with leased(args) as gpus:
+        if Checkpoints(args.state, identity, False).put_back(args.output_dir, asked):
+            return
+        if args.devices > 1:
+            launch(__file__, sys.argv[1:], args.devices, gpus)
+            return
+        os.environ |= {"CUDA_VISIBLE_DEVICES": gpus[0]} if gpus else {}
+        train(args, config, identity, asked)
+
+
+def leased(args: argparse.Namespace) -> AbstractContextManager[list[str]]:
+    """Hold the devices that were asked for: names of GPUs, none for the CPU."""
+    if args.device == "gpu":
+        return lease_gpus(args.devices, visible_gpus())
+    check_cpus(args.devices)
+    return nullcontext([])
 
 
 def train(args: argparse.Namespace, config: Any, identity: Any, asked: Any) -> None:
