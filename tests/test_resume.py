@@ -144,7 +144,7 @@ def test_a_warned_run_saves_ends_with_75_and_goes_on(smoke_run, tmp_path, device
         time.sleep(0.001)
     process.terminate()
     log, _ = process.communicate()
-    assert process.returncode == os.EX_TEMPFAIL
+    assert process.returncode == os.EX_TEMPFAIL, log.decode()
     step = newest_step(tmp_path / "state")
     assert f"warned to stop: saved at step {step}" in log.decode()
     assert not (tmp_path / "out").exists()
