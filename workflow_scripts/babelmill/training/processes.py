@@ -1,7 +1,10 @@
 """The processes of one run: which one this is, and what they tell each other."""
 
 import os
+import signal
 from dataclasses import dataclass
+
+from babelmill.training.interruption import WARNINGS
 
 _SECONDS_TO_WAIT = 3600
 
@@ -39,12 +42,19 @@ class Processes:
         from paddle.base import core
 
         store = core.create_or_get_global_tcp_store()
-        if self.is_first:
+        # A signal in the middle of the store's reading is an error there.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
+        try:
+            if not self.is_first:
+                store.wait(what)
+                store.set(f"{what}, heard by {self.rank}", "yes")
+                return
             store.set(what, "done")
-        else:
-            store.wait(what)
-        # The store ends with the first process: none leaves before all have heard it.
-        self.any(False)
+            # The store ends with the first process: it leaves when all have heard it.
+            for rank in range(1, self.world):
+                store.wait(f"{what}, heard by {rank}")
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def join(device: str) -> Processes:
