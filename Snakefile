@@ -31,3 +31,9 @@ include: "rules/finetune.smk"
 include: "rules/export.smk"
 include: "rules/predict.smk"
 include: "rules/tables.smk"
+
+
+onsuccess:
+    from babelmill.training.checkpoints import forget_finished
+
+    forget_finished(Path("results/state"))

@@ -5,29 +5,50 @@ gives: results/pretrained/{model}/
 """
 
 
+def first_weights(wildcards):
+    """The folder to start from: of a model of the config, or a published one's."""
+    start = config["models"][wildcards.model]["training"].get("model_name_or_path")
+    if not start:
+        return []
+    return f"results/pretrained/{start}" if start in config["models"] else start
+
+
 rule pretrain:
-    """Train an encoder from scratch; a job that was killed goes on where it was."""
+    """Train an encoder; a job that was killed goes on where it was."""
     input:
         script=script("pretrain.py"),
         shards=lambda w: plan.training_shards(w.model),
         validation="results/shards/{model}/validation.hdf5",
         manifest="results/shards/{model}/manifest.json",
         tokenizer=lambda w: plan.tokenizer_of(w.model),
+        first_weights=first_weights,
     output:
         folder=directory("results/pretrained/{model}"),
     log:
         "results/logs/pretrain/{model}.log",
     benchmark:
         "results/benchmarks/pretrain/{model}.jsonl"
+    # A warning before a time limit (exit code 75), or a kill: go on where it was.
+    retries: 2
     conda:
         environment
+    # How it is done, not what comes of it: a profile or --set-resources changes these
+    # and runs nothing again. Processes are for the CPU; every GPU has one of its own.
     threads: 1
     resources:
         gpu=0,
+        processes=1,
+        engine="dynamic",
+        gradient_merge_steps=1,
         mem_mb=4000,
         runtime=1440,
     params:
         architecture=lambda w: as_json(config["models"][w.model]["architecture"]),
+        start=lambda w, input: (
+            ["--model_name_or_path", input.first_weights]
+            if input.first_weights
+            else []
+        ),
         settings=lambda w: as_json(
             {**config["models"][w.model]["training"], "seed": config["seed"]}
         ),
@@ -37,6 +58,8 @@ rule pretrain:
         "python {input.script:q} --shards {input.shards}"
         " --validation {input.validation} --manifest {input.manifest}"
         " --tokenizer {input.tokenizer} --architecture {params.architecture:q}"
-        " --settings {params.settings:q} --state {params.state}"
-        " --gpus {resources.gpu} --threads {threads}"
+        " {params.start} --settings {params.settings:q} --state {params.state}"
+        " --gpus {resources.gpu} --devices {resources.processes} --threads {threads}"
+        " --engine {resources.engine}"
+        " --gradient_merge_steps {resources.gradient_merge_steps}"
         " --output_dir {output.folder} &> {log}"

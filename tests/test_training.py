@@ -1,4 +1,4 @@
-"""Order of examples, schedules, updates, checkpoints."""
+"""Schedules and updates."""
 
 import math
 
@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 
 from babelmill.errors import UserError
-from babelmill.pretraining.examples import ShardRows, batches
-from babelmill.shards.layout import XLM_FIELDS, write_shard
-from babelmill.training.checkpoints import Checkpoints
 from babelmill.training.optimization import (
     SCHEDULES,
     Updates,
@@ -16,57 +13,6 @@ from babelmill.training.optimization import (
     inverse_sqrt_schedule,
     linear_schedule,
 )
-
-
-@pytest.fixture
-def shards(tmp_path):
-    """Three shards of 70, 1 and 130 rows; input_ids[0] is the row's number."""
-    paths, first = [], 0
-    for name, count in (("a", 70), ("b", 1), ("c", 130)):
-        rows = {field: np.zeros((count, 8), np.int64) for field in XLM_FIELDS}
-        rows["next_sentence_labels"] = np.zeros(count, np.int64)
-        rows["input_ids"][:, 0] = np.arange(first, first + count)
-        lengths = np.arange(count) % 7 + 2
-        rows["input_mask"][:] = np.arange(8) < lengths[:, None]
-        paths.append(tmp_path / f"{name}_training.hdf5")
-        write_shard(paths[-1], [rows])
-        first += count
-    return paths
-
-
-def numbers(source, count):
-    return [next(source)["input_ids"][:, 0].tolist() for _ in range(count)]
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 16, 500])
-def test_every_row_once_an_epoch(shards, batch_size):
-    per_epoch = math.ceil(201 / batch_size)
-    source = batches(ShardRows(shards), batch_size, seed=5)
-    first, second = numbers(source, per_epoch), numbers(source, per_epoch)
-    for epoch in (first, second):
-        assert sorted(row for batch in epoch for row in batch) == list(range(201))
-        assert [len(b) for b in epoch[:-1]] == [batch_size] * (per_epoch - 1)
-    assert first != second
-
-
-def test_order_depends_on_the_seed_not_on_the_order_of_files(shards):
-    def order(paths, seed):
-        return numbers(batches(ShardRows(paths), 16, seed), 13)
-
-    assert order(shards, 5) == order(shards[::-1], 5) != order(shards, 6)
-
-
-@pytest.mark.parametrize("first", [1, 7, 13, 30])
-def test_resuming_goes_on_where_it_was(shards, first):
-    straight = numbers(batches(ShardRows(shards), 16, seed=5), 40)
-    resumed = numbers(batches(ShardRows(shards), 16, 5, first_batch=first), 40 - first)
-    assert resumed == straight[first:]
-
-
-def test_a_shard_that_is_not_hdf5_is_named(tmp_path):
-    (tmp_path / "x_training.hdf5").write_bytes(b"no")
-    with pytest.raises(UserError, match=r"x_training\.hdf5: not readable as HDF5"):
-        ShardRows([tmp_path / "x_training.hdf5"])
 
 
 def test_schedules_by_hand():
@@ -130,57 +76,3 @@ def test_a_loss_that_is_no_number_stops_the_run():
     updates = Updates(layer, SETTINGS, seed=1)
     with pytest.raises(UserError, match="the loss is nan at step 7"):
         updates.apply(layer(paddle.full([1, 2], float("nan"))).sum(), 7)
-
-
-def arrays(value):
-    return {"weights": {"w": np.full(3, value, np.float32)}}
-
-
-def test_checkpoints_keep_the_last_two(tmp_path):
-    checkpoints = Checkpoints(tmp_path, {"lr": 1})
-    for step in (1, 2, 3):
-        checkpoints.save(step, arrays(step), {"step": step})
-    checkpoints.close()
-    assert len(list(tmp_path.rglob("checkpoint.json"))) == 2
-    loaded, values = Checkpoints(tmp_path, {"lr": 1}).load()
-    assert values == {"step": 3}
-    assert loaded["weights"]["w"].tolist() == [3, 3, 3]
-
-
-def test_a_run_belongs_to_one_process(tmp_path):
-    first = Checkpoints(tmp_path, "run")
-    with pytest.raises(UserError, match="another process trains this"):
-        Checkpoints(tmp_path, "run")
-    first.close()
-    Checkpoints(tmp_path, "run")
-
-
-def test_checkpoints_of_other_settings_are_not_taken(tmp_path):
-    Checkpoints(tmp_path, {"lr": 1}).save(1, arrays(1), {"step": 1})
-    assert Checkpoints(tmp_path, {"lr": 2}).load() is None
-
-
-@pytest.mark.parametrize("damage", ["cut", "flip", "delete", "json"])
-def test_a_torn_checkpoint_is_skipped(tmp_path, capsys, damage):
-    checkpoints = Checkpoints(tmp_path, "run")
-    checkpoints.save(1, arrays(1), {"step": 1})
-    checkpoints.save(2, arrays(2), {"step": 2})
-    (weights,) = tmp_path.rglob("step000000002/weights.safetensors")
-    content = weights.read_bytes()
-    if damage == "cut":
-        weights.write_bytes(content[:-4])
-    elif damage == "flip":
-        weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    elif damage == "delete":
-        weights.unlink()
-    else:
-        weights.with_name("checkpoint.json").write_text("{")
-    assert checkpoints.load()[1] == {"step": 1}
-    assert "step000000002: torn checkpoint skipped" in capsys.readouterr().err
-
-
-def test_removing_leaves_no_folder(tmp_path):
-    checkpoints = Checkpoints(tmp_path / "state", "run")
-    checkpoints.save(1, arrays(1), {})
-    checkpoints.remove()
-    assert not (tmp_path / "state").exists()

@@ -20,10 +20,10 @@ from babelmill.models import runtime
 from babelmill.models.folders import check_fit, copy_files, load_config, save
 from babelmill.models.inputs import encode_examples, label_numbers
 from babelmill.models.weights import weight_files
-from babelmill.script import named, run
+from babelmill.script import code, named, run
 from babelmill.tasks import read_examples
 from babelmill.tokenizers import load_tokenizer
-from babelmill.training.checkpoints import Checkpoints, json_lines
+from babelmill.training.checkpoints import Checkpoints, computed, json_lines
 
 
 def main() -> None:
@@ -59,8 +59,12 @@ def main() -> None:
     files = [sha256(path) for _, path in [*args.train, *args.dev]]
     langs = [lang for lang, _ in [*args.train, *args.dev]]
     files += [sha256(path) for path in weight_files(args.encoder)]
-    identity = [args.settings, args.labels, args.metric, langs, files]
+    settings = computed(args.settings)
+    identity = [settings, args.labels, args.metric, langs, files]
     checkpoints = Checkpoints(args.state, identity)
+    asked = [args.settings, code()]
+    if checkpoints.put_back(args.output_dir, asked):
+        return
     model, config, records = finetune(
         args.encoder,
         args.settings,
@@ -76,7 +80,7 @@ def main() -> None:
         save(partial, {**config, "num_labels": len(args.labels)}, model)
         write_json(partial / "labels.json", args.labels)
         write_text(partial / "metrics.jsonl", json_lines(records))
-    checkpoints.remove()
+    checkpoints.finish(args.output_dir, asked)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from babelmill.errors import UserError
+from babelmill.files import sha256
 
 BAD_INPUT = 2
 
@@ -34,6 +36,13 @@ def named(text: str) -> tuple[str, str]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
     return name, value
+
+
+def code() -> dict[str, str]:
+    """The SHA-256 of the running script and of every module of the package."""
+    package = Path(__file__).parent
+    modules = {str(p.relative_to(package)): sha256(p) for p in package.rglob("*.py")}
+    return {"script": sha256(sys.argv[0]), **modules}
 
 
 def _stop(message: str) -> None:

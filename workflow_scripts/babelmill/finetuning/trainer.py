@@ -105,7 +105,7 @@ def finetune(
                 best = model_tensors(model)
             records.append(record)
             shown.set_postfix_str(f"loss {record['loss']:.3f}, {metric} {scores}")
-        if step % settings["save_steps"] == 0 and step < steps:
+        if step % settings["save_steps"] == 0 or step == steps:
             arrays = {"weights": model_tensors(model), "optimizer": updates.state()}
             if best is not None:
                 arrays["best"] = best

@@ -101,7 +101,9 @@ def pretraining_scores(model, batch: dict[str, Any], causal: bool = False):
     rows = paddle.gather(
         hidden.reshape([-1, hidden.shape[-1]]), batch["flat_positions"]
     )
-    return model.pred_layer(rows)[0], None
+    # Not by pred_layer's own forward: it keeps the first embeddings in a closure.
+    scores = paddle.matmul(rows, model.xlm.embeddings.weight, transpose_y=True)
+    return scores + model.pred_layer.bias, None
 
 
 def encode(encoder, batch: dict[str, Any], causal: bool = False):

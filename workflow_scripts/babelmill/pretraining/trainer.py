@@ -1,22 +1,55 @@
 """The training loop: steps, validation, checkpoints, resuming."""
 
+import resource
 import time
-from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from babelmill.models import xlm
-from babelmill.models.weights import load_tensors, model_tensors
-from babelmill.pretraining import masked_lm
-from babelmill.pretraining.examples import ShardRows, batches
+from babelmill.models.families import family
+from babelmill.pretraining.examples import ShardRows, global_batches
+from babelmill.pretraining.objectives import objective, parts
+from babelmill.pretraining.validation import summary, validate
 from babelmill.progress import bar
 from babelmill.training.checkpoints import Checkpoints
-from babelmill.training.optimization import Updates
+from babelmill.training.curves import Curves
+from babelmill.training.engines import Part, make_engine
+from babelmill.training.interruption import Interruption
+from babelmill.training.processes import Processes
+from babelmill.training.profiling import Profiler
+from babelmill.training.read_ahead import read_ahead
+from babelmill.training.steps import StepResult, Steps
+from babelmill.training.watch import LossWatch
 
 Records = list[dict[str, Any]]
+
+_BATCHES_AHEAD = 4
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run is done, not what comes of it but for the rounding of sums.
+
+    Attributes:
+        engine: dynamic or static.
+        to_static: whether the dynamic engine compiles its forward pass.
+        gradient_merge_steps: parts that each process cuts its share of a global batch
+            into, so that it fits into memory.
+        processes: this one and how many there are.
+        log_dir: folder of curves for VisualDL.
+        profiler_options: as ``Profiler`` wants.
+    """
+
+    engine: str = "dynamic"
+    to_static: bool = False
+    gradient_merge_steps: int = 1
+    processes: Processes = field(default_factory=Processes)
+    log_dir: Path | None = None
+    profiler_options: str | None = None
 
 
 def pretrain(
@@ -25,103 +58,212 @@ def pretrain(
     shards: list[Path],
     validation: Path,
     checkpoints: Checkpoints,
+    run: Run | None = None,
+    first_weights: Path | None = None,
 ):
-    """Train from random weights, or go on from the newest checkpoint.
+    """Train from random or given weights, or go on from the newest checkpoint.
 
     Args:
-        config: of the model, as ``xlm.full_config`` gives it.
+        config: of the model, as its family's ``full_config`` gives it.
         settings: ``seed, max_steps, global_batch_size, logging_steps, save_steps,
-            eval_steps`` and what ``Updates`` wants.
+            eval_steps``, and what ``make_optimizer`` and ``precision`` want.
+        first_weights: folder of a model to go on from, with new optimizer and schedule.
 
     Returns:
         the model and its records: a line a logged step, a line a validation.
+
+    Raises:
+        SystemExit: the run was warned to stop, and has saved its state.
+        UserError: the loss explodes or is no number.
     """
+    trainer = _Trainer(config, settings, validation, checkpoints, run or Run())
+    trainer.start(first_weights)
+    # Not before: importing PaddleNLP's models takes Paddle's signal handlers away, and
+    # Python's with them. Before the first step there is nothing to save.
+    with closing(trainer), trainer.interruption:
+        trainer.train(ShardRows(shards))
+    return trainer.engine.layer(), trainer.records
+
+
+class _Trainer:
+    def __init__(
+        self,
+        config: dict[str, Any],
+        settings: dict[str, Any],
+        validation: Path,
+        checkpoints: Checkpoints,
+        run: Run,
+    ):
+        self._config, self._settings, self._run = config, settings, run
+        self._validation, self._checkpoints = validation, checkpoints
+        self._family = family(config)
+        self.step = 0
+        self.records: Records = []
+        self._window: list[list[float]] = []
+        self._watch = LossWatch()
+        self.interruption = Interruption()
+        first = run.processes.is_first
+        self._curves = Curves(run.log_dir if first else None)
+        self._profiler = Profiler(run.profiler_options if first else None)
+
+    def start(self, first_weights: Path | None) -> None:
+        """Make the engine, and fill it from the newest checkpoint if there is one."""
+        import paddle
+
+        saved = self._checkpoints.load()
+
+        paddle.seed(self._settings["seed"])
+        layer = self._family.pretraining_model(self._config)
+        if first_weights and not saved:
+            self._family.load_pretraining_weights(layer, first_weights)
+        options = {"to_static": True} if self._run.to_static else {}
+        self.engine = make_engine(
+            self._run.engine,
+            layer,
+            objective(self._family),
+            self._settings,
+            world=self._run.processes.world,
+            **options,
+        )
+        self._steps = Steps(self.engine, self._settings, self._run.processes.rank)
+        if saved:
+            arrays, values = saved
+            self.engine.restore(arrays)
+            self.step, self.records = values["step"], values["records"]
+            self._window = values["window"]
+            self._watch = LossWatch(**values["watch"])
+            self._steps.scale.restore(values["loss_scale"])
+            print(f"resuming at step {self.step}", flush=True)
+
+    def train(self, rows: ShardRows) -> None:
+        """Do the steps that are left."""
+        steps, processes = self._settings["max_steps"], self._run.processes
+        shown = bar("pretraining", "steps", total=steps, initial=self.step)
+        shown.disable = not processes.is_first
+        meter = _Meter()
+        with closing(read_ahead(self._input(rows), _BATCHES_AHEAD)) as source:
+            while self.step < steps:
+                with meter.reading():
+                    given, tokens = next(source)
+                result = self._steps.take(given, self.step)
+                self._watch.add(result.loss, self.step)
+                self.step += 1
+                meter.add(tokens)
+                shown.update()
+                self._profiler.step()
+                stop = processes.any(self.interruption.requested)
+                self._after_step(result, meter, shown, stop)
+                if stop and self.step < steps:
+                    self.interruption.stop(self.step)
+        shown.close()
+
+    def _input(self, rows: ShardRows) -> Iterator[tuple[list[Part], int]]:
+        processes, size = self._run.processes, self._settings["global_batch_size"]
+        fields = self._family.input_fields(self._config)
+        shares = global_batches(
+            rows,
+            size,
+            self._settings["seed"],
+            self.step,
+            processes.rank,
+            processes.world,
+            -(-size // (processes.world * self._run.gradient_merge_steps)),
+        )
+        for share in shares:
+            yield parts(share, fields), share.tokens
+
+    def _after_step(self, result: StepResult, meter, shown, stop: bool) -> None:
+        """Log, validate and save, each at its interval and at the end."""
+        self._window.append(result.losses)
+        settings, last = self._settings, self.step == self._settings["max_steps"]
+        if last or self.step % settings["logging_steps"] == 0:
+            self._log(result, meter, shown)
+        if last or self.step % settings["eval_steps"] == 0:
+            self._validate()
+        if last or stop or self.step % settings["save_steps"] == 0:
+            self._save()
+
+    def _log(self, result: StepResult, meter, shown) -> None:
+        words, pairs = np.mean(self._window, axis=0).tolist()
+        self._window = []
+        record = {"step": self.step, "loss": round(words + pairs, 6)}
+        if pairs:
+            record |= {"mlm_loss": round(words, 6), "nsp_loss": round(pairs, 6)}
+        record["gradient_norm"] = round(result.gradient_norm, 6)
+        self.records.append(record)
+        shown.set_postfix_str(f"loss {record['loss']:.3f}, {meter.summary()}")
+        curves = {name: value for name, value in record.items() if name != "step"}
+        self._curves.add(self.step, **curves, tokens_per_second=meter.speed())
+        meter.restart()
+
+    def _validate(self) -> None:
+        processes = self._run.processes
+        scores = validate(
+            self._family,
+            self._config,
+            self.engine.layer(),
+            self._validation,
+            processes.rank,
+            processes.world,
+        )
+        self.records.append({"step": self.step, "validation": scores})
+        if processes.is_first:
+            print(f"step {self.step}: validation {summary(scores)}", flush=True)
+        self._curves.add(
+            self.step,
+            **{f"validation/{name}": score["loss"] for name, score in scores.items()},
+        )
+
+    def _save(self) -> None:
+        processes = self._run.processes
+        if processes.is_first:
+            values = {
+                "step": self.step,
+                "records": self.records,
+                "window": self._window,
+                "watch": self._watch.state(),
+                "loss_scale": self._steps.scale.state(),
+            }
+            self._checkpoints.save(self.step, self.engine.state(), values)
+        processes.wait_for_first(f"saved step {self.step}")
+
+    def close(self) -> None:
+        """Write what curves and profiler still hold."""
+        self._curves.close()
+        self._profiler.close()
+
+
+class _Meter:
+    """Tokens a second, the share of time spent waiting for input, and memory."""
+
+    def __init__(self):
+        self.restart()
+
+    def restart(self) -> None:
+        self._tokens, self._waited, self._started = 0, 0.0, time.perf_counter()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self._waited += time.perf_counter() - start
+
+    def add(self, tokens: int) -> None:
+        self._tokens += tokens
+
+    def speed(self) -> float:
+        """Tokens of all processes a second, padding left out."""
+        return self._tokens / (time.perf_counter() - self._started)
+
+    def summary(self) -> str:
+        share = self._waited / (time.perf_counter() - self._started)
+        return f"{self.speed():.0f} tokens/s, reader {share:.1%}, {_memory()}"
+
+
+def _memory() -> str:
+    """The most memory that this process has had: of its GPU, or of the machine."""
     import paddle
 
-    seed = settings["seed"]
-    paddle.seed(seed)
-    model = xlm.pretraining_model(config)
-    updates = Updates(model, settings, seed)
-    step, records, window = 0, [], []
-    if saved := checkpoints.load():
-        arrays, values = saved
-        load_tensors(model, arrays["weights"], Path("checkpoint"))
-        updates.restore(arrays["optimizer"])
-        step, records, window = (values[k] for k in ("step", "records", "window"))
-        print(f"resuming at step {step}")
-    model.train()
-    rows = ShardRows(shards)
-    source = batches(rows, settings["global_batch_size"], seed, first_batch=step)
-    steps = settings["max_steps"]
-    shown = bar("pretraining", "steps", total=steps, initial=step)
-    tokens, started = 0, time.perf_counter()
-    while step < steps:
-        batch = next(source)
-        updates.begin(step)
-        window.append(updates.apply(masked_lm.loss(model, batch), step))
-        tokens += int(batch["input_mask"].sum(dtype=np.int64))
-        step += 1
-        shown.update()
-        if step % settings["logging_steps"] == 0 or step == steps:
-            speed = tokens / (time.perf_counter() - started)
-            shown.set_postfix_str(f"loss {np.mean(window):.3f}, {speed:.0f} tokens/s")
-            records.append({"step": step, "loss": round(float(np.mean(window)), 6)})
-            window, tokens, started = [], 0, time.perf_counter()
-        if step % settings["eval_steps"] == 0 or step == steps:
-            scores = validate(model, validation, config["lang2id"])
-            records.append({"step": step, "validation": scores})
-            print(f"step {step}: validation {summary(scores)}", flush=True)
-        if step % settings["save_steps"] == 0 and step < steps:
-            arrays = {"weights": model_tensors(model), "optimizer": updates.state()}
-            values = {"step": step, "records": records, "window": window}
-            checkpoints.save(step, arrays, values)
-    shown.close()
-    return model, records
-
-
-def validate(model, path: Path, lang2id: dict[str, int]) -> dict[str, Any]:
-    """Loss (nats), perplexity and accuracy of the held-out rows, by language.
-
-    A row of a translation pair counts for the language of each masked position; rows
-    of one language (MLM) and of two (TLM) are kept apart, named ``en`` and ``en+``.
-    """
-    names = {number: lang for lang, number in lang2id.items()}
-    sums: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(3))
-    model.eval()
-    with h5py.File(path, "r") as shard:
-        for start in range(0, len(shard["input_ids"]), 64):
-            rows = {name: shard[name][start : start + 64] for name in shard}
-            # Positions restart only in rows of two languages.
-            restarts = (np.diff(rows["position_ids"], axis=1) < 0) & (
-                rows["input_mask"][:, 1:] > 0
-            )
-            for pairs, suffix in ((False, ""), (True, "+")):
-                chosen = np.flatnonzero(restarts.any(1) == pairs)
-                if not len(chosen):
-                    continue
-                part = {name: values[chosen] for name, values in rows.items()}
-                losses, right, langs = masked_lm.losses_by_language(model, part)
-                for lang in np.unique(langs):
-                    here = langs == lang
-                    sums[names[int(lang)] + suffix] += (
-                        losses[here].sum(),
-                        right[here].sum(),
-                        here.sum(),
-                    )
-    model.train()
-    return {
-        name: {
-            "loss": round(loss / count, 6),
-            "perplexity": round(float(np.exp(loss / count)), 4),
-            "accuracy": round(right / count, 6),
-            "n": int(count),
-        }
-        for name, (loss, right, count) in sorted(sums.items())
-    }
-
-
-def summary(scores: dict[str, Any]) -> str:
-    """One line of perplexities."""
-    return ", ".join(
-        f"{name} {score['perplexity']:.1f}" for name, score in scores.items()
-    )
+    if paddle.get_device() != "cpu":
+        return f"{paddle.device.cuda.max_memory_allocated() >> 20} MB of GPU"
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB"

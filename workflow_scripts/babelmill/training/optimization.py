@@ -1,7 +1,9 @@
-"""AdamW, learning-rate schedules and the seed of every step."""
+"""Optimizers, learning-rate schedules and the seed of every step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from babelmill.errors import UserError
 from babelmill.randomness import derived_seed
@@ -24,6 +26,19 @@ def linear_schedule(
         return learning_rate * (max_steps - step) / max(max_steps - warmup_steps, 1)
 
     return rate
+
+
+def polynomial_schedule(
+    learning_rate: float, warmup_steps: int, max_steps: int
+) -> Schedule:
+    """Linear warm-up, then the square root of linear decay to 0 (degree 0.5).
+
+    As NVIDIA's ``PolyWarmUpScheduler`` trains BERT with LAMB.
+    """
+    linear = linear_schedule(1.0, warmup_steps, max_steps)
+    return lambda step: (
+        learning_rate * (linear(step) if step < warmup_steps else linear(step) ** 0.5)
+    )
 
 
 def inverse_sqrt_schedule(
@@ -50,9 +65,84 @@ def constant_schedule(
 
 SCHEDULES = {
     "linear": linear_schedule,
+    "polynomial": polynomial_schedule,
     "inverse_sqrt": inverse_sqrt_schedule,
     "constant": constant_schedule,
 }
+
+
+def learning_rates(settings: Mapping[str, Any]):
+    """The schedule that ``lr_scheduler_type`` names, as Paddle's optimizers take it.
+
+    ``.step(n)`` before update ``n``, whatever number of micro-batches it has.
+    """
+    import paddle
+
+    schedule = SCHEDULES[settings["lr_scheduler_type"]](
+        settings["learning_rate"], settings["warmup_steps"], settings["max_steps"]
+    )
+    return paddle.optimizer.lr.LambdaDecay(1.0, schedule)
+
+
+def is_decayed(name: str, ndim: int) -> bool:
+    """Whether weight decay applies to a parameter: not to biases and norms."""
+    return ndim > 1 and "norm" not in name
+
+
+def make_optimizer(
+    settings: Mapping[str, Any], parameters: Mapping[str, Any], rates, grad_clip=None
+):
+    """AdamW (Loshchilov & Hutter 2019) or LAMB (You et al. 2020, algorithm 2).
+
+    Args:
+        settings: ``optim`` (adamw or lamb; adamw when absent), ``adam_beta1``,
+            ``adam_beta2``, ``adam_epsilon``, ``weight_decay``.
+        parameters: by the model's names, in its order.
+        rates: what ``learning_rates`` gives, or a number.
+    """
+    import paddle
+
+    decayed = {p.name for name, p in parameters.items() if is_decayed(name, p.ndim)}
+    common = {
+        "learning_rate": rates,
+        "beta1": settings["adam_beta1"],
+        "beta2": settings["adam_beta2"],
+        "epsilon": settings["adam_epsilon"],
+        "parameters": list(parameters.values()),
+        "grad_clip": grad_clip,
+    }
+    if settings.get("optim", "adamw") == "lamb":
+        return paddle.optimizer.Lamb(
+            lamb_weight_decay=settings["weight_decay"],
+            exclude_from_weight_decay_fn=lambda p: p.name not in decayed,
+            **common,
+        )
+    return paddle.optimizer.AdamW(
+        weight_decay=settings["weight_decay"],
+        apply_decay_param_fun=decayed.__contains__,
+        **common,
+    )
+
+
+def renamed(keys: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
+    """Names of an optimizer's moments and powers when parameters are called otherwise.
+
+    Paddle numbers parameters (``linear_3.w_0``) as a process makes them, and names what
+    belongs to one after it (``linear_3.w_0_moment1_0``).
+
+    Args:
+        names: of the parameters, old -> new.
+
+    Returns:
+        old -> new, without the keys that belong to no parameter.
+    """
+    owners = sorted(names, key=len, reverse=True)
+    found = {}
+    for key in keys:
+        owner = next((name for name in owners if key.startswith(f"{name}_")), None)
+        if owner is not None:
+            found[key] = names[owner] + key.removeprefix(owner)
+    return found
 
 
 class Updates:
@@ -66,32 +156,18 @@ class Updates:
     def __init__(self, model, settings: dict[str, Any], seed: int, rank: int = 0):
         import paddle
 
-        decayed = {
-            parameter.name
-            for name, parameter in model.named_parameters()
-            if parameter.ndim > 1 and "norm" not in name
-        }
         self._seed, self._rank = seed, rank
         self._paddle_seed = paddle.seed
-        self._rate = SCHEDULES[settings["lr_scheduler_type"]](
-            settings["learning_rate"], settings["warmup_steps"], settings["max_steps"]
-        )
-        self._model = model
-        self._optimizer = paddle.optimizer.AdamW(
-            learning_rate=settings["learning_rate"],
-            beta1=settings["adam_beta1"],
-            beta2=settings["adam_beta2"],
-            epsilon=settings["adam_epsilon"],
-            parameters=[p for p in model.parameters() if not p.stop_gradient],
-            weight_decay=settings["weight_decay"],
-            apply_decay_param_fun=decayed.__contains__,
-            grad_clip=paddle.nn.ClipGradByGlobalNorm(settings["max_grad_norm"]),
-        )
+        self._rates = learning_rates(settings)
+        parameters = {n: p for n, p in model.named_parameters() if not p.stop_gradient}
+        self._names = {p.name: name for name, p in parameters.items()}
+        clip = paddle.nn.ClipGradByGlobalNorm(settings["max_grad_norm"])
+        self._optimizer = make_optimizer(settings, parameters, self._rates, clip)
 
     def begin(self, step: int) -> None:
         """Seed the step's dropout and set its learning rate."""
         self._paddle_seed(derived_seed(self._seed, "step", step, self._rank))
-        self._optimizer.set_lr(self._rate(step))
+        self._rates.step(step)
 
     def apply(self, loss, step: int) -> float:
         """Descend the gradient of ``loss``; returns its value.
@@ -112,24 +188,32 @@ class Updates:
 
     def state(self) -> dict[str, Any]:
         """The optimizer's moments and powers as arrays, by the model's names."""
-        names = {p.name: name for name, p in self._model.named_parameters()}
-        state = {}
-        for key, value in self._optimizer.state_dict().items():
-            owner = next((n for n in names if key.startswith(f"{n}_")), None)
-            if owner is not None:
-                state[names[owner] + key.removeprefix(owner)] = value.numpy()
-        return state
+        return optimizer_state(self._optimizer, self._names)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put back what ``state`` gave."""
-        import paddle
+        restore_optimizer(self._optimizer, self._names, state)
 
-        names = {name: p.name for name, p in self._model.named_parameters()}
-        by_length = sorted(names, key=len, reverse=True)
-        restored = {}
-        for key, value in state.items():
-            owner = next(n for n in by_length if key.startswith(f"{n}_"))
-            name = names[owner] + key.removeprefix(owner)
-            restored[name] = paddle.to_tensor(value)
-            restored[name].name = name
-        self._optimizer.set_state_dict(restored)
+
+def optimizer_state(optimizer, names: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Moments and powers of an optimizer in dynamic mode, by the model's names.
+
+    Args:
+        names: Paddle's name of each parameter -> the model's.
+    """
+    state = optimizer.state_dict()
+    return {ours: state[own].numpy() for own, ours in renamed(state, names).items()}
+
+
+def restore_optimizer(
+    optimizer, names: Mapping[str, str], state: Mapping[str, np.ndarray]
+) -> None:
+    """Put back what ``optimizer_state`` gave."""
+    import paddle
+
+    restored = {}
+    owners = {ours: own for own, ours in names.items()}
+    for ours, own in renamed(state, owners).items():
+        restored[own] = paddle.to_tensor(state[ours])
+        restored[own].name = own
+    optimizer.set_state_dict(restored)
