@@ -85,9 +85,8 @@ def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call):
         process.wait()
         if (tmp_path / "killed").exists():
             break
-    else:
-        finish(command)
-    assert "resuming at step" in log.read_text()
+    # Also where the last kill came between the output and the end.
+    assert "resuming at step" in log.read_text() + finish(command)
     for name in ("model.safetensors", "config.json"):
         assert sha256(tmp_path / "killed" / name) == sha256(
             tmp_path / "straight" / name
@@ -114,3 +113,9 @@ def test_other_settings_do_not_resume_a_run(smoke_run, tmp_path):
     settings = json.loads(command[at])
     command[at] = as_json({**settings, "learning_rate": 0.5, "max_steps": 3})
     assert "resuming" not in finish(command)
+
+
+def test_a_workflow_that_succeeded_leaves_no_state(smoke_run):
+    state = smoke_run.folder / "results" / "state"
+    assert state.exists()
+    assert not [path for path in state.rglob("*") if path.is_file()]
