@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -233,20 +234,23 @@ TRAINER = """
 
 @pytest.mark.parametrize("warning", [signal.SIGTERM, signal.SIGUSR1])
 def test_a_warned_run_saves_its_step_and_asks_to_be_tried_again(tmp_path, warning):
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(TRAINER), tmp_path],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "workflow_scripts")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "0\n"
+    steps = tmp_path / "steps"
+    with steps.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(TRAINER), tmp_path],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "workflow_scripts")},
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    while not steps.read_text():
+        time.sleep(0.01)
     process.send_signal(warning)
-    shown, error = process.communicate(timeout=60)
-    steps = 1 + len(shown.splitlines())
+    _, error = process.communicate(timeout=60)
+    last = len(steps.read_text().splitlines())
     assert process.returncode == 75
-    assert error == f"warned to stop: saved at step {steps}\n"
-    assert kept(tmp_path) == [steps]
+    assert error == f"warned to stop: saved at step {last}\n"
+    assert kept(tmp_path) == [last]
 
 
 def test_after_the_run_a_warning_does_what_it_did_before():

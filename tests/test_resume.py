@@ -102,8 +102,8 @@ def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call, flags):
         assert process.poll() is None, log.read_text()
         process.send_signal(signal.SIGKILL)
         process.wait()
-    finish(command)
-    assert "resuming at step" in log.read_text()
+    # Also where the last kill came between the output and the end.
+    assert "resuming at step" in log.read_text() + finish(command)
     for name in ("model.safetensors", "config.json"):
         assert sha256(tmp_path / "killed" / name) == sha256(
             tmp_path / "straight" / name
@@ -166,3 +166,9 @@ def test_what_the_machine_has_not_is_an_error_before_anything_starts(
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
         assert not (tmp_path / "state").exists()
+
+
+def test_a_workflow_that_succeeded_leaves_no_state(smoke_run):
+    state = smoke_run.folder / "results" / "state"
+    assert state.exists()
+    assert not [path for path in state.rglob("*") if path.is_file()]
