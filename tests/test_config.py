@@ -259,6 +259,25 @@ def test_keys_of_one_architecture_are_unknown_to_the_other():
         check_schema(config, schema())
 
 
+@pytest.mark.parametrize(
+    "training, message",
+    [
+        ({"model_name_or_path": "nothing"}, "nothing is no model of the config and no"),
+        ({"model_name_or_path": "bert"}, "bert needs itself"),
+    ],
+)
+def test_a_start_that_cannot_be(training, message):
+    with pytest.raises(UserError, match=message):
+        check(config_with_bert(training={"max_steps": 5, **training}))
+
+
+def test_word_weights_are_not_drawn_anew():
+    config = load_config()
+    config["models"]["demo-mlm"]["training"]["dynamic_masking"] = True
+    with pytest.raises(UserError, match=r"not with shards\.word_sampling_alpha"):
+        check(config)
+
+
 def test_plan_names_every_shard_and_score_once():
     plan = Plan(load_config())
     shards = plan.training_shards("demo-mlm")
@@ -302,6 +321,6 @@ def test_defaults_reach_every_part():
         (config["models"]["demo-mlm"]["architecture"], "xlm_architecture"),
         (config["tasks"]["demo-nli"]["finetuning"], "finetuning"),
     ):
-        # The one default that depends on another setting.
-        without = set(properties[name]["properties"]) - {"embed_init_std"}
-        assert set(part) - {"embed_init_std"} == without
+        # Without it, what another setting says, or nothing.
+        without = {"embed_init_std", "model_name_or_path"}
+        assert set(part) - without == set(properties[name]["properties"]) - without

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import load_file
 
 from babelmill.shards.layout import BERT_FIELDS
 from babelmill.tokenizers import load_tokenizer
@@ -162,6 +163,52 @@ def test_shards_of_bert_and_of_causal_rows(project, tmp_path):
     assert causal.mean() == pytest.approx(0.5, abs=0.05)
     assert not positions[causal].any() and not masks[causal].any()
     assert positions[~causal].any(1).all() and masks[~causal].mean() > 0.5
+
+
+def test_bert_is_pretrained_in_two_chained_phases(project, tmp_path):
+    """Rows of 32 tokens, then of 64 from the weights of the first phase."""
+    phase = {
+        "tokenizer": "pieces",
+        "monolingual": ["demo-monolingual"],
+        "objectives": {"mlm_nsp": 1},
+        "architecture": {
+            "model_type": "bert",
+            "hidden_size": 16,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+        },
+        "shards": {"dupe_factor": 1, "max_seq_length": 32, "validation_fraction": 0.1},
+        "training": {"max_steps": 4, "global_batch_size": 8, "dynamic_masking": True},
+    }
+    second = {
+        **phase,
+        "shards": {**phase["shards"], "max_seq_length": 64},
+        "training": {"max_steps": 2, "model_name_or_path": "first"},
+    }
+    own = overlay(
+        tmp_path,
+        tokenizers={
+            "pieces": {
+                "type": "bert",
+                "learn_from": ["demo-monolingual"],
+                "vocab_size": 400,
+            }
+        },
+        models={"first": phase, "second": second},
+    )
+    project.run("results/pretrained/second", configs=("smoke", own))
+    folder = project.folder / "results/pretrained"
+    lines = (folder / "second/loss.jsonl").read_text().splitlines()
+    last = json.loads(lines[-1])
+    assert last["step"] == 2
+    assert set(last["validation"]) == {"mlm", "nsp"}
+    first, second = (
+        load_file(str(folder / name / "model.safetensors"))
+        for name in ("first", "second")
+    )
+    assert set(first) == set(second)
+    # Two steps at 1e-4 move no weight further than that from where phase one ended.
+    assert max(abs(first[name] - second[name]).max() for name in first) < 3e-4
 
 
 def test_every_job_left_a_log_and_a_benchmark(smoke_run):

@@ -128,10 +128,27 @@ def train(args: argparse.Namespace, config: Any, identity: Any, asked: Any) -> N
             profiler_options=args.profiler_options,
         ),
         args.model_name_or_path,
+        remasking(args) if args.settings["dynamic_masking"] else None,
     )
     if these.is_first:
         write(args, config, model, records)
         checkpoints.finish(args.output_dir, asked)
+
+
+def remasking(args: argparse.Namespace):
+    """Masks that are drawn while training, as the shards' settings would have them."""
+    from babelmill.pretraining.remasking import Remasking
+
+    tokenizer = load_tokenizer(args.tokenizer)
+    made = read_json(args.manifest)["settings"]
+    return Remasking(
+        args.settings["seed"],
+        tokenizer.special_ids,
+        tokenizer.vocab_size,
+        tokenizer.mask_id,
+        made["masked_lm_prob"],
+        word_starts=tokenizer.word_starts if made["whole_word_mask"] else None,
+    )
 
 
 def write(args: argparse.Namespace, config: Any, model, records) -> None:

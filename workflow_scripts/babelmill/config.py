@@ -77,6 +77,31 @@ def _check_model(where: str, model: Config, config: Config) -> None:
         if not config["corpora"][name]["aligned"]:
             raise UserError(f"{where}.parallel: corpus {name} is not aligned: true")
     _check_family(where, model, config["tokenizers"][model["tokenizer"]])
+    _check_training(where, model, config)
+
+
+def _check_training(where: str, model: Config, config: Config) -> None:
+    """Refuse a start that is not there, and masks that cannot be drawn anew."""
+    training, models = model["training"], config["models"]
+    if training["dynamic_masking"] and model["shards"]["word_sampling_alpha"]:
+        raise UserError(
+            f"{where}.training.dynamic_masking: not with shards.word_sampling_alpha,"
+            " whose counts are known to the shards alone"
+        )
+    seen = [where.removeprefix("models.")]
+    start = training.get("model_name_or_path")
+    if start and start not in models and not Path(start).is_dir():
+        raise UserError(
+            f"{where}.training.model_name_or_path: {start} is no model of the config"
+            " and no folder"
+        )
+    while start in models:
+        if start in seen:
+            raise UserError(
+                f"{where}.training.model_name_or_path: {start} needs itself"
+            )
+        seen.append(start)
+        start = models[start]["training"].get("model_name_or_path")
 
 
 # Family of a model: its tokenizer's type, its objectives, its width and its heads.

@@ -46,7 +46,6 @@ class Remasking:
         candidates = ~self._special[ids] & (rows["input_mask"] > 0)
         if "causal" in rows:
             candidates &= (rows["causal"] == 0)[:, None]
-        whole_words = self.word_starts and {"word_starts": self.word_starts(ids)}
         positions, counts = choose_positions(
             candidates,
             rows["input_mask"].sum(1, dtype=np.int64),
@@ -54,7 +53,7 @@ class Remasking:
             rows["masked_lm_positions"].shape[1],
             rng,
             None if self.weights is None else self.weights[ids],
-            **(whole_words or {}),
+            None if self.word_starts is None else self.word_starts(ids),
         )
         masked, labels = mask_tokens(
             ids, positions, counts, self.mask_id, self._random_words, rng

@@ -13,6 +13,7 @@ import numpy as np
 from babelmill.models.families import family
 from babelmill.pretraining.examples import ShardRows, global_batches
 from babelmill.pretraining.objectives import objective, parts
+from babelmill.pretraining.remasking import Remasking
 from babelmill.pretraining.validation import summary, validate
 from babelmill.progress import bar
 from babelmill.training.checkpoints import Checkpoints
@@ -60,6 +61,7 @@ def pretrain(
     checkpoints: Checkpoints,
     run: Run | None = None,
     first_weights: Path | None = None,
+    remask: Remasking | None = None,
 ):
     """Train from random or given weights, or go on from the newest checkpoint.
 
@@ -68,6 +70,7 @@ def pretrain(
         settings: ``seed, max_steps, global_batch_size, logging_steps, save_steps,
             eval_steps``, and what ``make_optimizer`` and ``precision`` want.
         first_weights: folder of a model to go on from, with new optimizer and schedule.
+        remask: masks every step's rows anew; the shards' own masks stay without it.
 
     Returns:
         the model and its records: a line a logged step, a line a validation.
@@ -76,7 +79,7 @@ def pretrain(
         SystemExit: the run was warned to stop, and has saved its state.
         UserError: the loss explodes or is no number.
     """
-    trainer = _Trainer(config, settings, validation, checkpoints, run or Run())
+    trainer = _Trainer(config, settings, validation, checkpoints, run or Run(), remask)
     trainer.start(first_weights)
     # Not before: importing PaddleNLP's models takes Paddle's signal handlers away, and
     # Python's with them. Before the first step there is nothing to save.
@@ -93,8 +96,10 @@ class _Trainer:
         validation: Path,
         checkpoints: Checkpoints,
         run: Run,
+        remask: Remasking | None,
     ):
         self._config, self._settings, self._run = config, settings, run
+        self._remask = remask
         self._validation, self._checkpoints = validation, checkpoints
         self._family = family(config)
         self.step = 0
@@ -168,6 +173,7 @@ class _Trainer:
             processes.rank,
             processes.world,
             -(-size // (processes.world * self._run.gradient_merge_steps)),
+            self._remask,
         )
         for share in shares:
             yield parts(share, fields), share.tokens
