@@ -1,7 +1,7 @@
-"""Export: a fine-tuned model as a Paddle inference program.
+"""Export: of one seed's fine-tuned models the best on dev, as an inference program.
 
-needs: results/finetuned/{model}/{task}/{setting}/seed{seed}/
-gives: results/exported/{model}/{task}/{setting}/seed{seed}/
+needs: results/finetuned/{model}/{task}/{training}/seed{seed}/lr{rate}/
+gives: results/exported/{model}/{task}/{training}/seed{seed}/
 """
 
 
@@ -9,18 +9,18 @@ rule export_model:
     """Write the inference program, its parameters, the tokenizer and the labels."""
     input:
         script=script("export_model.py"),
-        model="results/finetuned/{model}/{task}/{setting}/seed{seed}",
+        models=lambda w: plan.grid(w.model, w.task, w.training, w.seed),
     output:
-        folder=directory("results/exported/{model}/{task}/{setting}/seed{seed}"),
+        folder=directory("results/exported/{model}/{task}/{training}/seed{seed}"),
     log:
-        "results/logs/export_model/{model}/{task}/{setting}/seed{seed}.log",
+        "results/logs/export_model/{model}/{task}/{training}/seed{seed}.log",
     benchmark:
-        "results/benchmarks/export_model/{model}/{task}/{setting}/seed{seed}.jsonl"
+        "results/benchmarks/export_model/{model}/{task}/{training}/seed{seed}.jsonl"
     conda:
         environment
     params:
-        max_seq_length=lambda w: config["tasks"][w.task]["finetuning"]["max_seq_length"],
+        max_seq_length=lambda w: plan.finetuning(w.model, w.task)["max_seq_length"],
     shell:
-        "python {input.script:q} --model {input.model}"
+        "python {input.script:q} --models {input.models}"
         " --max_seq_length {params.max_seq_length}"
         " --output_dir {output.folder} &> {log}"

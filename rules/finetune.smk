@@ -1,31 +1,29 @@
-"""Fine-tuning: one job a model, task, setting and seed.
+"""Fine-tuning: one job a model, task, training, seed and learning rate.
 
-needs: results/pretrained/{model}/, results/tasks/{task}/{train,dev}.{lang}.tsv
-gives: results/finetuned/{model}/{task}/{setting}/seed{seed}/
+needs: an encoder's folder, results/tasks/{task}/{train,dev}.{lang}.tsv
+gives: results/finetuned/{model}/{task}/{training}/seed{seed}/lr{rate}/
 """
 
 
 rule finetune:
-    """Train a classifier and keep the step that is best on dev."""
+    """Train a classifier or a regression and keep the step that is best on dev."""
     input:
         script=script("finetune.py"),
-        encoder="results/pretrained/{model}",
-        train=lambda w: expand(
-            "results/tasks/{task}/train.{lang}.tsv",
-            task=w.task,
-            lang=plan.training_languages(w.setting),
+        encoder=lambda w: plan.encoder_inputs(w.model),
+        train=lambda w: plan.prepared(
+            w.task, "train", plan.training_languages(w.training)
         ),
-        dev=lambda w: expand(
-            "results/tasks/{task}/dev.{lang}.tsv",
-            task=w.task,
-            lang=config["tasks"][w.task]["select_on"],
+        dev=lambda w: plan.prepared(
+            w.task, "dev", plan.dev_languages(w.task, w.training)
         ),
     output:
-        folder=directory("results/finetuned/{model}/{task}/{setting}/seed{seed}"),
+        folder=directory(
+            "results/finetuned/{model}/{task}/{training}/seed{seed}/lr{rate}"
+        ),
     log:
-        "results/logs/finetune/{model}/{task}/{setting}/seed{seed}.log",
+        "results/logs/finetune/{model}/{task}/{training}/seed{seed}/lr{rate}.log",
     benchmark:
-        "results/benchmarks/finetune/{model}/{task}/{setting}/seed{seed}.jsonl"
+        "results/benchmarks/finetune/{model}/{task}/{training}/seed{seed}/lr{rate}.jsonl"
     conda:
         environment
     threads: 1
@@ -34,19 +32,22 @@ rule finetune:
         mem_mb=4000,
         runtime=720,
     params:
+        encoder=lambda w: plan.encoder(w.model),
         train=lambda w, input: named(
-            zip(plan.training_languages(w.setting), input.train)
+            zip(plan.training_languages(w.training), input.train)
         ),
-        dev=lambda w, input: named(zip(config["tasks"][w.task]["select_on"], input.dev)),
-        labels=lambda w: config["tasks"][w.task]["labels"],
-        metric=lambda w: config["tasks"][w.task]["metric"],
+        dev=lambda w, input: named(
+            zip(plan.dev_languages(w.task, w.training), input.dev)
+        ),
+        labels=lambda w: plan.labels(w.task),
+        metric=lambda w: plan.metrics(w.task)[0],
         settings=lambda w: as_json(
-            {**config["tasks"][w.task]["finetuning"], "seed": int(w.seed)}
+            plan.finetuning_settings(w.model, w.task, w.rate, w.seed)
         ),
         # Not an output: Snakemake deletes outputs before it tries a job again.
-        state="results/state/finetuned/{model}/{task}/{setting}/seed{seed}",
+        state="results/state/finetuned/{model}/{task}/{training}/seed{seed}/lr{rate}",
     shell:
-        "python {input.script:q} --encoder {input.encoder} --train {params.train}"
+        "python {input.script:q} --encoder {params.encoder:q} --train {params.train}"
         " --dev {params.dev} --labels {params.labels:q} --metric {params.metric}"
         " --settings {params.settings:q} --state {params.state}"
         " --gpus {resources.gpu} --threads {threads}"

@@ -24,5 +24,5 @@ rule prepare_task:
         file=lambda w: plan.task_file(w.task, w.split, w.lang)[1],
         flags=lambda w: plan.task_flags(w.task, w.split),
     shell:
-        "python {input.script:q} {params.file:q} --split {wildcards.split}"
-        " --lang {wildcards.lang} {params.flags:q} --output {output.table} &> {log}"
+        "python {input.script:q} {params.file:q} --lang {wildcards.lang}"
+        " {params.flags:q} --output {output.table} &> {log}"

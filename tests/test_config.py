@@ -1,17 +1,25 @@
 """The config: closed, described, and checked before anything runs."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import yaml
 from snakemake.utils import update_config, validate
 
-from babelmill.config import check, check_schema
+from babelmill import task_config
+from babelmill.config import check as check_models
+from babelmill.config import check_schema
 from babelmill.errors import UserError
-from babelmill.plan import Plan
+from babelmill.task_plan import TaskPlan as Plan
 from conftest import ROOT, load_config
 
 OVERLAYS = sorted(path.stem for path in (ROOT / "configs").glob("*.yaml"))
+
+
+def check(config):
+    check_models(config)
+    task_config.check(config)
 
 
 def schema():
@@ -50,6 +58,11 @@ def test_configs_fit_the_schema_and_each_other(name, tmp_path, monkeypatch):
                 path = tmp_path / Plan(config).raw_text(corpus, lang)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
+    for name, model in config["models"].items():
+        if "folder" in model:
+            folder = Path(Plan(config).encoder(name))
+            folder.mkdir(parents=True)
+            (folder / "config.json").touch()
     check(config)
 
 

@@ -6,7 +6,7 @@ import pytest
 import bert_by_definition
 from babelmill.models import xlm
 from babelmill.models.families import family
-from babelmill.models.inputs import Inputs, collate, sorted_batches
+from babelmill.models.inputs import Inputs, sorted_batches
 
 CONFIG = {
     "emb_dim": 16,
@@ -27,7 +27,7 @@ def inputs(count=17):
     rng = np.random.default_rng(1)
     ids = [rng.integers(5, 50, rng.integers(2, 20)) for _ in range(count)]
     segments = [np.arange(len(row)) * 2 // len(row) for row in ids]
-    return Inputs(ids, segments, lang_id=1)
+    return Inputs.of(ids, segments, lang_id=1)
 
 
 BERT = bert_by_definition.config(vocab_size=50, pad_token_id=PAD, num_labels=3)
@@ -72,24 +72,36 @@ def test_predictor_agrees_with_the_model_on_any_batch(tmp_path, config, fields):
 
 def test_batches_hold_every_input_once_and_are_padded_by_hand():
     examples = inputs(10)
+    ids = np.split(examples.ids, np.cumsum(examples.lengths)[:-1])
+    segments = np.split(examples.segments, np.cumsum(examples.lengths)[:-1])
     seen = []
     for rows, batch in sorted_batches(examples, 4, PAD):
         seen += rows.tolist()
         for place, row in enumerate(rows):
-            ids = examples.input_ids[row]
-            assert batch["input_ids"][place, : len(ids)].tolist() == ids.tolist()
-            assert (batch["input_ids"][place, len(ids) :] == PAD).all()
-            assert batch["input_mask"][place].sum() == len(ids)
+            length = len(ids[row])
+            assert batch["input_ids"][place, :length].tolist() == ids[row].tolist()
+            assert (batch["input_ids"][place, length:] == PAD).all()
+            padded = batch["segment_ids"][place]
+            assert padded.tolist() == [
+                *segments[row],
+                *[0] * (len(padded) - length),
+            ]
+            assert batch["input_mask"][place].sum() == length
             assert batch["lang_ids"][place].tolist() == [1] * len(batch["lang_ids"][0])
     assert sorted(seen) == list(range(10))
 
 
-def test_collate_pads_to_the_longest():
-    batch = collate([np.asarray([5, 6]), np.asarray([7])], [np.zeros(2), np.zeros(1)],
-                    [0, 2], PAD)  # fmt: skip
-    assert batch["input_ids"].tolist() == [[5, 6], [7, PAD]]
+def test_inputs_of_several_languages_share_a_batch():
+    parts = [Inputs.of([[5, 6]], [[0, 1]], 0), Inputs.of([[7], [8]], [[0], [1]], 2)]
+    joined = Inputs.joined(parts)
+    assert len(joined) == 3
+    batch = joined.batch(np.asarray([0, 2]), PAD)
+    assert batch["input_ids"].tolist() == [[5, 6], [8, PAD]]
+    assert batch["segment_ids"].tolist() == [[0, 1], [1, 0]]
     assert batch["position_ids"].tolist() == [[0, 1], [0, 1]]
     assert batch["lang_ids"].tolist() == [[0, 0], [2, 2]]
+    assert batch["input_mask"].tolist() == [[1, 1], [1, 0]]
+    assert {batch[n].dtype.name for n in ("input_ids", "lang_ids")} == {"int64"}
 
 
 def test_centering_cancels_the_mean_word_of_a_language(tmp_path):

@@ -53,7 +53,7 @@ def fine_tuning(run, output, state):
         *(sys.executable, SCRIPTS / "finetune.py"),
         *("--encoder", results / "pretrained" / "demo-mlm-tlm"),
         *("--train", *named(texts[:1]), "--dev", *named(texts[1:])),
-        *("--labels", *task["labels"], "--metric", task["metric"]),
+        *("--labels", *task["labels"], "--metric", "accuracy"),
         *("--settings", as_json(settings)),
         *("--state", state, "--output_dir", output),
     ]

@@ -37,6 +37,8 @@ SCORE = {
 
 def score_file(folder: Path, **values) -> Path:
     score = SCORE | values
+    if {"metric", "value"} <= set(score):
+        score["metrics"] = {score.pop("metric"): score.pop("value")}
     path = folder / f"{len(list(folder.iterdir()))}.json"
     path.write_text(json.dumps(score))
     return path
@@ -117,8 +119,11 @@ def test_bad_score(tmp_path, values, message):
 
 def test_incomplete_score(tmp_path):
     path = tmp_path / "score.json"
+    path.write_text('{"model": "xlm", "metrics": {"f1": 1}}')
+    with pytest.raises(UserError, match=r"no data, language, n, seed, setting"):
+        collect([path])
     path.write_text('{"model": "xlm"}')
-    with pytest.raises(UserError, match=r"no data, language, metric, n, seed, "):
+    with pytest.raises(UserError, match="with metrics in it"):
         collect([path])
 
 
@@ -406,6 +411,7 @@ def test_glue_table(tmp_path):
             ("cola", "matthews", (0.60, 0.64)),
             ("sts-b", "pearson", (0.88, 0.90)),
             ("sts-b", "spearman", (0.87, 0.87)),
+            ("sts-b", "pearson_spearman", (0.875, 0.885)),
             ("rte", "accuracy", (0.70, 0.71)),
         ]
         for seed, value in enumerate(values)
@@ -429,6 +435,8 @@ def test_glue_table(tmp_path):
         "stsb_pearson_std": "1.4",
         "stsb_spearman": "87.0",
         "stsb_spearman_std": "0.0",
+        "stsb_mean": "88.0",
+        "stsb_mean_std": "0.7",
         "stsb_corr": "",
         "rte_acc": "70.5",
         "rte_acc_std": "0.7",

@@ -231,7 +231,7 @@ def test_tsv_takes_the_columns_that_are_named(tmp_path):
 def test_jsonl_and_line_breaks_within_a_text(tmp_path):
     rows = [
         {"a": "one\ttwo\r\nthree\u2028four", "b": "B", "y": 3},
-        {"a": "", "y": "1e1"},
+        {"a": "five", "y": "1e1"},
     ]
     path = write(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))
     read = examples("jsonl", path, (), text_columns=("a",), label_column="y")
@@ -239,7 +239,7 @@ def test_jsonl_and_line_breaks_within_a_text(tmp_path):
     output = tmp_path / "out.tsv"
     write_examples(output, read)
     assert output.read_bytes() == (
-        b"id\ttext_a\ttext_b\tlabel\n0\tone two three four\t\t3\n1\t\t\t1e1\n"
+        b"id\ttext_a\ttext_b\tlabel\n0\tone two three four\t\t3\n1\tfive\t\t1e1\n"
     )
 
 

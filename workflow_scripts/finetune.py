@@ -8,7 +8,8 @@
         --state results/state/finetuned/news --output_dir results/finetuned/news/...
 
 writes the weights of the best step on dev (model.safetensors), config.json,
-labels.json, the tokenizer's files and metrics.jsonl.
+labels.json, the tokenizer's files and metrics.jsonl. Without --labels the task is a
+regression, and labels are numbers.
 """
 
 import argparse
@@ -16,9 +17,12 @@ import json
 from pathlib import Path
 
 from babelmill.files import sha256, whole_folder, write_json, write_text
+from babelmill.finetuning.batches import Labeled
+from babelmill.finetuning.objective import Objective
+from babelmill.metrics import METRICS
 from babelmill.models import runtime
 from babelmill.models.folders import check_fit, copy_files, load_config, save
-from babelmill.models.inputs import encode_examples, label_numbers
+from babelmill.models.inputs import encode_examples
 from babelmill.models.weights import weight_files
 from babelmill.script import code, named, run
 from babelmill.tasks import read_examples
@@ -33,8 +37,8 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, required=True)
     parser.add_argument("--train", type=named, nargs="+", required=True)
     parser.add_argument("--dev", type=named, nargs="+", required=True)
-    parser.add_argument("--labels", nargs="+", required=True)
-    parser.add_argument("--metric", required=True)
+    parser.add_argument("--labels", nargs="*", default=[], help="of the classes")
+    parser.add_argument("--metric", required=True, choices=METRICS)
     parser.add_argument("--settings", type=json.loads, required=True)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--output_dir", type=Path, required=True)
@@ -43,8 +47,9 @@ def main() -> None:
     args = parser.parse_args()
 
     runtime.prepare(args.gpus, args.threads)
-    from babelmill.finetuning.trainer import Labeled, finetune
+    from babelmill.finetuning.trainer import finetune
 
+    objective = Objective(args.labels, args.metric)
     tokenizer = load_tokenizer(args.encoder)
     length = args.settings["max_seq_length"]
     check_fit(load_config(args.encoder), tokenizer, length, args.encoder)
@@ -52,7 +57,7 @@ def main() -> None:
     def labeled(lang: str, path: str) -> Labeled:
         examples = read_examples(path, args.labels)
         inputs = encode_examples(examples, tokenizer, lang, length)
-        return Labeled(inputs, label_numbers(examples, args.labels))
+        return Labeled(inputs, objective.targets(examples))
 
     train = [labeled(lang, path) for lang, path in args.train]
     dev = {lang: labeled(lang, path) for lang, path in args.dev}
@@ -68,8 +73,7 @@ def main() -> None:
     model, config, records = finetune(
         args.encoder,
         args.settings,
-        args.labels,
-        args.metric,
+        objective,
         train,
         dev,
         tokenizer.pad_id,
@@ -77,7 +81,7 @@ def main() -> None:
     )
     with whole_folder(args.output_dir) as partial:
         copy_files(args.encoder, partial)
-        save(partial, {**config, "num_labels": len(args.labels)}, model)
+        save(partial, {**config, "num_labels": objective.outputs}, model)
         write_json(partial / "labels.json", args.labels)
         write_text(partial / "metrics.jsonl", json_lines(records))
     checkpoints.finish(args.output_dir, asked)

@@ -29,6 +29,7 @@ COLUMNS = [
     ("mrpc_acc", "MRPC acc.", "mrpc", "accuracy"),
     ("stsb_pearson", "STS-B Pearson", "sts-b", "pearson"),
     ("stsb_spearman", "STS-B Spearman", "sts-b", "spearman"),
+    ("stsb_mean", "STS-B mean", "sts-b", "pearson_spearman"),
     ("stsb_corr", "STS-B unspecified", "sts-b", None),
     ("qqp_f1", "QQP F1", "qqp", "f1"),
     ("qqp_acc", "QQP acc.", "qqp", "accuracy"),

@@ -1,11 +1,12 @@
 """Say where the numbers of a table come from.
 
     python workflow_scripts/write_provenance.py --scores results/scores.csv \\
-        --table results/xnli_table.csv --manifests results/shards/*/manifest.json \\
+        --tables results/xnli_table.csv --manifests results/shards/*/manifest.json \\
         --config '{...}' --code . --output results/provenance.json
 
-writes checksums of the table, the scores, every shard and every source file of the
-workflow, the whole config, and the versions of the libraries that decide results.
+writes checksums of the tables, the scores, every shard, the files of published encoders
+and every source file of the workflow, the whole config, and the versions of the
+libraries that decide results.
 """
 
 import argparse
@@ -48,8 +49,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scores", type=Path, required=True)
-    parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--manifests", type=Path, nargs="+", required=True)
+    parser.add_argument("--tables", type=Path, nargs="+", required=True)
+    parser.add_argument("--manifests", type=Path, nargs="*", default=[])
+    parser.add_argument("--encoders", type=Path, nargs="*", default=[])
     parser.add_argument("--config", type=json.loads, required=True)
     parser.add_argument("--code", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
@@ -60,12 +62,13 @@ def main() -> None:
     write_json(
         args.output,
         {
-            "table_sha256": sha256(args.table),
+            "tables": {str(path): sha256(path) for path in args.tables},
             "scores_sha256": sha256(args.scores),
             "config": args.config,
             "config_fingerprint": fingerprint(args.config),
             "code": code,
             "code_fingerprint": fingerprint(code),
+            "encoders": {str(path): sha256(path) for path in args.encoders},
             "shards": {str(path): read_json(path)["files"] for path in args.manifests},
             "python": python_version(),
             "libraries": installed(LIBRARIES),

@@ -34,7 +34,7 @@ def check(config: Config) -> None:
     """
     for name, tokenizer in config["tokenizers"].items():
         where = f"tokenizers.{name}.learn_from"
-        _known(where, tokenizer.get("learn_from", []), config["corpora"])
+        known(where, tokenizer.get("learn_from", []), config["corpora"])
         if {"kytea_model", "kytea_text"} <= set(tokenizer):
             raise UserError(
                 f"tokenizers.{name}: give kytea_model or kytea_text, not both"
@@ -48,8 +48,6 @@ def check(config: Config) -> None:
             )
     for name, model in config["models"].items():
         _check_model(f"models.{name}", model, config)
-    for name, table in config["tables"].items():
-        _check_table(f"tables.{name}", table, config)
     for name, corpus in config["corpora"].items():
         where = f"corpora.{name}"
         if corpus["aligned"] and not corpus["lines_per_document"]:
@@ -61,13 +59,15 @@ def check(config: Config) -> None:
         pattern = corpus.get("path", corpus.get("member", "{lang}"))
         if "{lang}" not in pattern:
             raise UserError(f'{where}: {pattern} has no "{{lang}}" in it')
-    check_texts(config)
 
 
 def _check_model(where: str, model: Config, config: Config) -> None:
-    _known(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"])
+    if "objectives" not in model:
+        _check_encoder(where, model, config)
+        return
+    known(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"])
     for key, served in OBJECTIVES.items():
-        _known(f"{where}.{key}", model[key], config["corpora"])
+        known(f"{where}.{key}", model[key], config["corpora"])
         for objective in served & set(model["objectives"]):
             if not model[key]:
                 raise UserError(
@@ -104,6 +104,21 @@ def _check_training(where: str, model: Config, config: Config) -> None:
         start = models[start]["training"].get("model_name_or_path")
 
 
+def _check_encoder(where: str, model: Config, config: Config) -> None:
+    """Refuse an encoder that is not pretrained here and not there."""
+    if other := model.get("encoder"):
+        known(f"{where}.encoder", [other], config["models"])
+        if "encoder" in config["models"][other]:
+            raise UserError(f"{where}.encoder: {other} takes another model's encoder")
+    if "folder" in model:
+        name = next(n for n, entry in config["models"].items() if entry is model)
+        folder = Path(Plan(config).encoder(name))
+        if not (folder / "config.json").is_file():
+            raise UserError(
+                f"{where}.folder: {folder} is no model folder: it has no config.json"
+            )
+
+
 # Family of a model: its tokenizer's type, its objectives, its width and its heads.
 _XLM = ("xlm", {"mlm", "clm", "tlm"}, "emb_dim", "n_heads")
 _BERT = ("bert", {"mlm_nsp"}, "hidden_size", "num_attention_heads")
@@ -136,48 +151,40 @@ def _check_family(where: str, model: Config, tokenizer: Config) -> None:
         )
 
 
-def _check_task(where: str, name: str, config: Config) -> None:
-    """Refuse a task whose files or languages cannot serve the table."""
-    task = config["tasks"][name]
-    for split in ("train", "dev", "test"):
-        if task.get("format") in ("tsv", "jsonl") and split not in task:
-            raise UserError(f"tasks.{name}: no {split} file")
-    several = {
-        "dev": len(task["select_on"]) > 1,
-        "test": len(config["languages"]) > 1,
-    }
-    for split, needed in several.items():
-        if needed and "{lang}" not in task.get(split, "{lang}"):
+def known(where: str, names: list[str], there: Config) -> None:
+    """Refuse names that are not there.
+
+    Raises:
+        UserError: the first of them, and those that there are.
+    """
+    for name in names:
+        if name not in there:
             raise UserError(
-                f'tasks.{name}.{split}: {task[split]} has no "{{lang}}" in it, but is'
-                " asked for in several languages"
+                f"{where}: there is no {name!r};"
+                f" there are: {', '.join(there) or 'none'}"
             )
-    if task["metric"] == "f1" and len(task["labels"]) != 2:
-        raise UserError(f"tasks.{name}.metric: f1 is for tasks of two labels")
-    if "source" in task:
-        if "translate-train-all" in config["tables"]["xnli"]["settings"]:
-            raise UserError(
-                f"{where}.settings: the demo has no translated training set"
-            )
-        if unknown := set(task["select_on"]) - set(config["languages"]) - {"en"}:
-            raise UserError(f"tasks.{name}.select_on: no dev set of {min(unknown)}")
 
 
-def _check_languages(where: str, name: str, config: Config) -> None:
-    """Refuse languages of texts or tables that the tokenizer learns nothing of."""
+def check_languages(name: str, wanted: set[str], config: Config) -> None:
+    """Refuse languages that a model's tokenizer learns nothing of.
+
+    Args:
+        name: of a model that is pretrained here.
+        wanted: the languages of its tables.
+
+    Raises:
+        UserError: the languages, or a parallel corpus without a pair.
+    """
     model = config["models"][name]
-    tokenizer = config["tokenizers"][model["tokenizer"]]
     plan = Plan(config)
-    if "learn_from" not in tokenizer:
+    if "learn_from" not in config["tokenizers"][model["tokenizer"]]:
         return
-    known = {lang for lang, _ in plan.texts_to_learn_from(model["tokenizer"])}
-    task = config["tasks"][config["tables"]["xnli"]["task"]]
-    wanted = {"en", *config["languages"], *task["select_on"]}
-    for corpus in [*model["monolingual"], *model["parallel"]]:
-        wanted |= set(plan.languages_of(corpus))
-    if unknown := wanted - known:
+    learned = {lang for lang, _ in plan.texts_to_learn_from(model["tokenizer"])}
+    corpora = [*model["monolingual"], *model["parallel"]]
+    needed = wanted.union(*map(plan.languages_of, corpora))
+    if unknown := needed - learned:
         raise UserError(
-            f"{where}: tokenizer {model['tokenizer']} is learned from no text in"
+            f"models.{name}: tokenizer {model['tokenizer']} is learned from no text in"
             f" {' '.join(sorted(unknown))}, which models.{name} or its table needs"
         )
     for corpus in model["parallel"] if "tlm" in model["objectives"] else []:
@@ -189,65 +196,18 @@ def _check_languages(where: str, name: str, config: Config) -> None:
             )
 
 
-def _check_table(where: str, table: Config, config: Config) -> None:
-    _known(f"{where}.task", [table["task"]], config["tasks"])
-    _known(f"{where}.models", table["models"], config["models"])
-    _check_task(where, table["task"], config)
-    longest = config["tasks"][table["task"]]["finetuning"]["max_seq_length"]
-    for name in table["models"]:
-        _check_languages(where, name, config)
-        positions = config["models"][name]["architecture"]["max_position_embeddings"]
-        if longest > positions:
-            raise UserError(
-                f"tasks.{table['task']}.finetuning.max_seq_length ({longest}) is longer"
-                f" than models.{name}'s max_position_embeddings ({positions})"
-            )
-
-
-def _known(where: str, names: list[str], known: Config) -> None:
-    for name in names:
-        if name not in known:
-            raise UserError(
-                f"{where}: there is no {name!r};"
-                f" there are: {', '.join(known) or 'none'}"
-            )
-
-
-def check_texts(config: Config) -> None:
-    """Refuse languages without a file in the local corpora and tasks of the tables.
+def check_texts(name: str, config: Config) -> None:
+    """Refuse languages without a file in the local corpora of a pretrained model.
 
     Snakemake itself would not miss one whose results are there from an earlier run.
 
     Raises:
-        UserError: the corpus or task, the language and the path that is missing.
+        UserError: the corpus, the language and the path that is missing.
     """
-    plan = Plan(config)
-    for table in config["tables"].values():
-        _check_task_files(plan, table["task"], table["settings"])
-        for name in table["models"]:
-            model = config["models"][name]
-            learned = config["tokenizers"][model["tokenizer"]].get("learn_from", [])
-            for corpus in [*model["monolingual"], *model["parallel"], *learned]:
-                _check_local_text(plan, corpus)
-
-
-def _check_task_files(plan: Plan, name: str, settings: list[str]) -> None:
-    """Refuse a task of one's own whose files are not there."""
-    task = plan.config["tasks"][name]
-    if task.get("format") not in ("tsv", "jsonl"):
-        return
-    wanted = {
-        "train": {lang for s in settings for lang in plan.training_languages(s)},
-        "dev": set(task["select_on"]),
-        "test": set(plan.config["languages"]),
-    }
-    for split, langs in wanted.items():
-        for lang in sorted(langs):
-            _, path = plan.task_file(name, split, lang)
-            if not Path(path).exists():
-                raise UserError(
-                    f"tasks.{name}.{split}: no file for {lang}: {path} does not exist"
-                )
+    model = config["models"][name]
+    learned = config["tokenizers"][model["tokenizer"]].get("learn_from", [])
+    for corpus in [*model["monolingual"], *model["parallel"], *learned]:
+        _check_local_text(Plan(config), corpus)
 
 
 def _check_local_text(plan: Plan, corpus: str) -> None:

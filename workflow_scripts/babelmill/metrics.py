@@ -84,13 +84,27 @@ def _correlation(
     return float(correlate(*pair).statistic)
 
 
+def pearson_spearman(labels: Values, predictions: Values) -> float:
+    """The mean of both correlations, by which GLUE ranks STS-B (Wang et al. 2019)."""
+    return (pearson(labels, predictions) + spearman(labels, predictions)) / 2
+
+
+def accuracy_f1(labels: Values, predictions: Values) -> float:
+    """The mean of accuracy and F1, by which GLUE ranks MRPC and QQP."""
+    return (accuracy(labels, predictions) + f1(labels, predictions)) / 2
+
+
 METRICS = {
     "accuracy": accuracy,
     "f1": f1,
+    "accuracy_f1": accuracy_f1,
     "matthews": matthews,
     "pearson": pearson,
     "spearman": spearman,
+    "pearson_spearman": pearson_spearman,
 }
+# Of regressions; the others are of classes.
+CORRELATIONS = ("pearson", "spearman", "pearson_spearman")
 
 
 def score(metric: str, labels: Values, predictions: Values) -> float:

@@ -5,16 +5,12 @@ be tested alone.
 """
 
 import json
-import os
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-XNLI_FILES = {
-    "train": ("xnli_mt", "XNLI-MT-1.0/multinli/multinli.train.{lang}.tsv"),
-    "dev": ("xnli", "XNLI-1.0/xnli.dev.tsv"),
-    "test": ("xnli", "XNLI-1.0/xnli.test.tsv"),
-}
+from babelmill.hub import cached_model
+
 # What the corpora under each key of a model serve.
 OBJECTIVES = {"monolingual": {"mlm", "clm", "mlm_nsp"}, "parallel": {"tlm"}}
 
@@ -205,55 +201,39 @@ class Plan:
             for shard, dupe in product(range(count), range(dupes))
         ]
 
-    # Tasks
+    # Encoders
 
-    def task_file(self, task: str, split: str, lang: str) -> tuple[str, str]:
-        """The dataset to download ("" for local files) and the file to read in it."""
-        entry = self.config["tasks"][task]
-        if "source" in entry:
-            return "", f"results/demo/nli/{split}.{lang}.tsv"
-        if entry["format"] != "xnli":
-            return "", self._fill(entry[split], lang)
-        dataset, member = XNLI_FILES[split]
-        member = member.format(lang=lang)
-        local = os.path.join(self._fill(entry.get("folder", ""), lang), member)
-        if os.path.exists(local):
-            return "", local
-        return dataset, f"results/datasets/{dataset}/{member}"
+    def encoder(self, model: str) -> str:
+        """The folder of the encoder that a model is fine-tuned from."""
+        entry = self._model(model)
+        if "encoder" in entry:
+            return self.encoder(entry["encoder"])
+        if "published" in entry:
+            return str(cached_model(entry["published"]))
+        if "folder" in entry:
+            return self._fill(entry["folder"], "")
+        return f"results/pretrained/{model}"
 
-    def task_input(self, task: str, split: str, lang: str) -> str:
-        """What a job that prepares a split reads: a file, or a downloaded folder."""
-        dataset, path = self.task_file(task, split, lang)
-        return f"results/datasets/{dataset}" if dataset else path
+    def encoder_inputs(self, model: str) -> list[str]:
+        """What a fine-tuning job reads of it: our folder, or the files of a given one.
 
-    def task_flags(self, task: str, split: str) -> list[str]:
-        """Flags of prepare_task.py."""
-        entry = self.config["tasks"][task]
-        flags = ["--format", entry.get("format", "tsv"), "--labels", *entry["labels"]]
-        if entry.get("format") != "xnli":
-            flags += ["--text_columns", *entry["text_columns"]]
-            flags += ["--label_column", entry["label_column"]]
-        if split in entry["limit"]:
-            flags += ["--limit", str(entry["limit"][split])]
-        return flags
+        Of a folder that no job makes, Snakemake would not see that a file changed.
+        """
+        folder = self.encoder(model)
+        if folder.startswith("results/pretrained/"):
+            return [folder]
+        files = (path for path in Path(folder).iterdir() if path.is_file())
+        return sorted(str(path) for path in files)
 
-    def training_languages(self, setting: str) -> list[str]:
-        """The languages whose training sets a setting trains on."""
-        return ["en"] if setting == "zero-shot" else sorted(self.config["languages"])
+    def published(self, models: list[str]) -> list[str]:
+        """Those models whose encoder is not pretrained here."""
+        return [name for name in models if not self.pretrained([name])]
 
-    # Tables
-
-    def table_scores(self, table: str) -> list[str]:
-        """The score files behind a table."""
-        entry = self.config["tables"][table]
-        runs = product(
-            entry["models"], entry["settings"], entry["seeds"], self.config["languages"]
-        )
-        return [
-            f"results/scores/{model}/{entry['task']}/{setting}/seed{seed}/"
-            f"test.{lang}.json"
-            for model, setting, seed, lang in runs
-        ]
+    def pretrained(self, models: list[str]) -> list[str]:
+        """The models behind some that are pretrained here: themselves or encoders."""
+        entries = self.config["models"]
+        names = [entries[name].get("encoder", name) for name in models]
+        return [name for name in dict.fromkeys(names) if "objectives" in entries[name]]
 
     def _corpus(self, name: str) -> dict[str, Any]:
         return self.config["corpora"][name]

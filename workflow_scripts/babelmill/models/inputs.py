@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -10,19 +12,80 @@ from babelmill.tasks import Example
 from babelmill.tokenizers import Tokenizer
 from babelmill.truncation import fitting_lengths
 
+# Texts whose tokens are Python objects at one time.
+_TEXTS_AT_ONCE = 10_000
+
 Batch = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Encoded examples of one language, in order."""
+    """Encoded examples, one after the other: six bytes a token.
 
-    input_ids: list[np.ndarray]
-    segment_ids: list[np.ndarray]
-    lang_id: int
+    Attributes:
+        ids: (tokens,) int32.
+        segments: (tokens,) uint8.
+        lengths: (examples,) int32.
+        lang_ids: (examples,) int32.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    lengths: np.ndarray
+    lang_ids: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        ids: Sequence[Sequence[int]],
+        segments: Sequence[Sequence[int]],
+        lang_id: int,
+    ) -> "Inputs":
+        """The ids and segments of examples in one language."""
+        lengths = np.fromiter(map(len, ids), np.int32, len(ids))
+        tokens = int(lengths.sum())
+        return cls(
+            np.fromiter(chain.from_iterable(ids), np.int32, tokens),
+            np.fromiter(chain.from_iterable(segments), np.uint8, tokens),
+            lengths,
+            np.full(len(ids), lang_id, np.int32),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence["Inputs"]) -> "Inputs":
+        """The examples of all parts."""
+        names = ("ids", "segments", "lengths", "lang_ids")
+        return cls(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
 
     def __len__(self) -> int:
-        return len(self.input_ids)
+        return len(self.lengths)
+
+    def batch(self, rows: np.ndarray, pad_id: int) -> Batch:
+        """Some examples, padded to the longest of them.
+
+        Returns:
+            input_ids, segment_ids, lang_ids, position_ids (rows, length) int64 and
+            input_mask (rows, length) float32.
+        """
+        lengths = self.lengths[rows]
+        shape = (len(rows), int(lengths.max()))
+        positions = np.broadcast_to(np.arange(shape[1]), shape)
+        real = positions < lengths[:, None]
+        tokens = (self._starts[rows][:, None] + positions)[real]
+        batch = {
+            "input_ids": np.full(shape, pad_id, np.int64),
+            "segment_ids": np.zeros(shape, np.int64),
+            "lang_ids": np.repeat(self.lang_ids[rows, None], shape[1], 1).astype(int),
+            "position_ids": positions.copy(),
+            "input_mask": real.astype(np.float32),
+        }
+        batch["input_ids"][real] = self.ids[tokens]
+        batch["segment_ids"][real] = self.segments[tokens]
+        return batch
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
 
 def encode_examples(
@@ -39,12 +102,6 @@ def encode_examples(
     )
 
 
-def label_numbers(examples: Sequence[Example], labels: Sequence[str]) -> np.ndarray:
-    """The place of each example's label among ``labels``, (examples,) int64."""
-    number = {label: i for i, label in enumerate(labels)}
-    return np.asarray([number[example.label] for example in examples])
-
-
 def encode_texts(
     texts: Sequence[str],
     pairs: Sequence[str] | None,
@@ -56,74 +113,46 @@ def encode_texts(
 
     Too long an input loses tokens from the end of its longer text, one by one, as BERT
     does (``longest_first``).
+
+    Raises:
+        UserError: the tokenizer has no id for the language.
     """
     if tokenizer.lang2id and lang not in tokenizer.lang2id:
         raise UserError(
             f"the tokenizer does not know the language {lang}; it knows:"
             f" {' '.join(sorted(tokenizer.lang2id))}"
         )
-    first = tokenizer.encode_lines(texts, lang)
-    second = tokenizer.encode_lines(pairs, lang) if pairs else None
     special = len(tokenizer.build_inputs([], [] if pairs else None)[0])
     room = max_seq_length - special
+    parts = []
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        some = slice(start, start + _TEXTS_AT_ONCE)
+        first = tokenizer.encode_lines(texts[some], lang)
+        second = tokenizer.encode_lines(pairs[some], lang) if pairs else None
+        built = [tokenizer.build_inputs(*cut) for cut in _cut(first, second, room)]
+        parts.append(
+            Inputs.of(*zip(*built, strict=True), tokenizer.lang2id.get(lang, 0))
+        )
+    return Inputs.joined(parts)
+
+
+def _cut(
+    first: list[np.ndarray], second: list[np.ndarray] | None, room: int
+) -> list[tuple[np.ndarray, np.ndarray | None]]:
     if second is None:
-        cut = [(ids[:room], None) for ids in first]
-    else:
-        kept = fitting_lengths(_lengths(first), _lengths(second), room)
-        cut = [(a[:n], b[:m]) for a, b, n, m in zip(first, second, *kept, strict=True)]
-    built = [tokenizer.build_inputs(a, b) for a, b in cut]
-    return Inputs(
-        [np.asarray(ids, np.int64) for ids, _ in built],
-        [np.asarray(segments, np.int64) for _, segments in built],
-        tokenizer.lang2id.get(lang, 0),
-    )
-
-
-def _lengths(ids: Sequence[np.ndarray]) -> np.ndarray:
-    return np.fromiter(map(len, ids), np.int64, len(ids))
-
-
-def collate(
-    ids: Sequence[np.ndarray],
-    segments: Sequence[np.ndarray],
-    lang_ids: Sequence[int],
-    pad_id: int,
-) -> Batch:
-    """Pad rows to the longest of them.
-
-    Returns:
-        input_ids, segment_ids, lang_ids, position_ids (rows, length) int64 and
-        input_mask (rows, length) float32.
-    """
-    lengths = _lengths(ids)
-    shape = (len(ids), int(lengths.max()))
-    real = np.arange(shape[1]) < lengths[:, None]
-    batch = {
-        "input_ids": np.full(shape, pad_id, np.int64),
-        "segment_ids": np.zeros(shape, np.int64),
-        "lang_ids": np.broadcast_to(np.asarray(lang_ids)[:, None], shape).copy(),
-        "position_ids": np.broadcast_to(np.arange(shape[1]), shape).copy(),
-        "input_mask": real.astype(np.float32),
-    }
-    batch["input_ids"][real] = np.concatenate(ids)
-    batch["segment_ids"][real] = np.concatenate(segments)
-    return batch
+        return [(ids[:room], None) for ids in first]
+    lengths = [
+        np.fromiter(map(len, ids), np.int64, len(ids)) for ids in (first, second)
+    ]
+    kept = fitting_lengths(*lengths, room)
+    return [(a[:n], b[:m]) for a, b, n, m in zip(first, second, *kept, strict=True)]
 
 
 def sorted_batches(
     inputs: Inputs, batch_size: int, pad_id: int
 ) -> Iterator[tuple[np.ndarray, Batch]]:
     """Yield batches of inputs of like length, with the places of their rows."""
-    lengths = _lengths(inputs.input_ids)
-    order = np.argsort(-lengths, kind="stable")
+    order = np.argsort(-inputs.lengths, kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        yield (
-            rows,
-            collate(
-                [inputs.input_ids[i] for i in rows],
-                [inputs.segment_ids[i] for i in rows],
-                [inputs.lang_id] * len(rows),
-                pad_id,
-            ),
-        )
+        yield rows, inputs.batch(rows, pad_id)

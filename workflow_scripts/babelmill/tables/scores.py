@@ -1,4 +1,4 @@
-"""Scores: one JSON file each, or one CSV of many in long form."""
+"""Scores: a JSON file for each set of examples, or one CSV of many in long form."""
 
 import csv
 import math
@@ -72,35 +72,40 @@ def _score(values: dict[str, Any], where: str) -> Score:
     return score
 
 
-def read_score(path: str | os.PathLike[str]) -> Score:
-    """Read one score file; keys that are no attribute of ``Score`` are passed over.
+def read_score_file(path: str | os.PathLike[str]) -> list[Score]:
+    """Read one score file: what all its scores share, and ``metrics`` by name.
+
+    Keys that are no attribute of ``Score`` are passed over.
 
     Raises:
-        UserError: a key is missing or of the wrong type, or the value is no fraction.
+        UserError: a key is missing or of the wrong type, or a value is no fraction.
     """
-    values = read_json(path)
-    if not isinstance(values, dict):
-        raise UserError(f"{path}: a score file is one JSON object")
-    return _score(values, str(path))
+    content = read_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("metrics"), dict):
+        raise UserError(f"{path}: a score file is one JSON object with metrics in it")
+    return [
+        _score({**content, "metric": metric, "value": value}, str(path))
+        for metric, value in content["metrics"].items()
+    ]
 
 
 def collect(paths: Iterable[str | os.PathLike[str]]) -> list[Score]:
     """Read score files and sort the scores.
 
     Raises:
-        UserError: as ``read_score``, or two files score the same thing.
+        UserError: as ``read_score_file``, or two files score the same thing.
     """
     seen: dict[tuple[Any, ...], str | os.PathLike[str]] = {}
     scores = []
     for path in paths:
-        score = read_score(path)
-        if score.key in seen:
-            raise UserError(
-                f"{path}: scores the same as {seen[score.key]}:"
-                f" {' '.join(map(str, score.key))}"
-            )
-        seen[score.key] = path
-        scores.append(score)
+        for score in read_score_file(path):
+            if score.key in seen:
+                raise UserError(
+                    f"{path}: scores the same as {seen[score.key]}:"
+                    f" {' '.join(map(str, score.key))}"
+                )
+            seen[score.key] = path
+            scores.append(score)
     return sorted(scores)
 
 

@@ -8,6 +8,8 @@ from babelmill.tasks.examples import Example, check_label
 from babelmill.tasks.source import Source
 
 READERS = {"xnli": xnli.read, "glue": glue.read, "tsv": tsv.read, "jsonl": jsonl.read}
+# Of the official data, some holds empty texts (QQP), and all of it counts.
+_OWN = ("tsv", "jsonl")
 
 
 def task_examples(
@@ -24,15 +26,28 @@ def task_examples(
         labels: the task's label names; none for regression.
 
     Raises:
-        UserError: the file is not as the layout says, a label is not the task's, or
-            there is no example.
+        UserError: the file is not as the layout says, a label is not the task's, a
+            text of one's own is empty, or there is no example.
     """
     empty = True
     for number, example in READERS[layout](source):
         if example is not None:
             empty = False
+            if layout in _OWN:
+                _check_texts(source, number, example)
             if example.label is not None:
                 check_label(example.label, labels, f"{source.path}, line {number}")
         yield example
     if empty:
         raise UserError(f"{source.path}: no examples in the file")
+
+
+def _check_texts(source: Source, number: int, example: Example) -> None:
+    """Refuse an example that has nothing in a text column."""
+    texts = (example.text_a, example.text_b)
+    for column, text in zip(source.text_columns, texts, strict=False):
+        if not text.strip():
+            raise UserError(
+                f"{source.path}, line {number}: nothing in column {column}: mend or"
+                " delete the row"
+            )
