@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 import bert_by_definition
 from babelmill.models import bert
@@ -49,13 +49,7 @@ SETTINGS = {
 def encoder(tmp_path_factory):
     """A Hugging Face folder: config, bare weights, vocab.txt, weights for others."""
     folder = tmp_path_factory.mktemp("encoder")
-    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
-    config = bert_by_definition.config(vocab_size=len(vocab))
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in vocab))
-    weights = bert_by_definition.weights(config)
-    bare = {n[5:]: v for n, v in weights.items() if n.startswith("bert.")}
-    save_file(bare, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    bert_by_definition.write_folder(folder, WORDS)
     (folder / "pytorch_model.bin").write_bytes(b"the same for others")
     return folder
 
@@ -197,7 +191,6 @@ def test_sparse_weights_are_2_of_4_to_the_end(tmp_path, encoder):
     write_task(tmp_path / "dev.tsv", 16, seed=2)
     finetune(encoder, tmp_path, {**SETTINGS, "sparsity": "2:4"})
     tensors = load_file(tmp_path / "finetuned" / "model.safetensors")
-    dense = load_file(encoder / "model.safetensors")
     masked = {n for n, v in tensors.items() if "encoder.layers" in n and v.ndim == 2}
     assert len(masked) == 2 * 6
     for name, value in tensors.items():
