@@ -124,18 +124,8 @@ def test_sts_b_is_a_regression():
 
 def test_submissions_have_the_official_names():
     """As gluebenchmark.com wants them, but for its diagnostic set."""
-    official = [
-        "CoLA",
-        "MNLI-m",
-        "MNLI-mm",
-        "MRPC",
-        "QNLI",
-        "QQP",
-        "RTE",
-        "SST-2",
-        "STS-B",
-        "WNLI",
-    ]
+    official = ["CoLA", "MNLI-m", "MNLI-mm", "MRPC", "QNLI", "QQP", "RTE"]
+    official += ["SST-2", "STS-B", "WNLI"]
     assert sorted(submissions()) == official
     assert submissions()["MNLI-mm"] == ("mnli", "test_mismatched")
     plan = glue_plan()
