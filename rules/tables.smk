@@ -114,11 +114,7 @@ rule write_provenance:
             f"results/shards/{model}/manifest.json"
             for model in plan.pretrained(plan.table_models())
         ],
-        encoders=[
-            path
-            for model in plan.published(plan.table_models())
-            for path in plan.encoder_inputs(model)
-        ],
+        encoders=plan.published(plan.table_models()),
     output:
         provenance="results/provenance.json",
     log:
@@ -133,5 +129,6 @@ rule write_provenance:
         code=os.path.relpath(workflow.basedir),
     shell:
         "python {input.script:q} --scores {input.scores} --tables {input.tables}"
-        " --manifests {input.manifests} --encoders {input.encoders:q} --config {params.config:q}"
-        " --code {params.code:q} --output {output.provenance} &> {log}"
+        " --manifests {input.manifests} --encoders {input.encoders:q}"
+        " --config {params.config:q} --code {params.code:q}"
+        " --output {output.provenance} &> {log}"

@@ -1,9 +1,13 @@
 """BERT in numpy, by Devlin et al. 2019 and Vaswani et al. 2017, to compare with."""
 
+import json
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save_file
 
 _erf = np.vectorize(math.erf)
 ACTIVATIONS = {
@@ -139,3 +143,13 @@ class Bert:
         powers = np.exp(scores - scores.max(-1, keepdims=True))
         shares = powers / powers.sum(-1, keepdims=True)
         return (shares @ value).transpose(0, 2, 1, 3).reshape(rows, length, width)
+
+
+def write_folder(folder: Path, words: Sequence[str]) -> None:
+    """A small BERT of these words as Hugging Face publishes one, without heads."""
+    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    settings = config(vocab_size=len(vocab))
+    (folder / "config.json").write_text(json.dumps(settings))
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in vocab))
+    bare = {n[5:]: v for n, v in weights(settings).items() if n.startswith("bert.")}
+    save_file(bare, str(folder / "model.safetensors"), metadata={"format": "pt"})

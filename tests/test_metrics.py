@@ -24,6 +24,19 @@ def test_classification(as_type):
     assert score("matthews", labels, predictions) == pytest.approx(expected)
 
 
+def test_means_of_two_metrics():
+    # Accuracy 0.7 and F1 6 / 9.
+    both = score("accuracy_f1", LABELS, PREDICTIONS)
+    assert both == pytest.approx((0.7 + 6 / 9) / 2)
+    # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: Spearman 4.5 / sqrt(4.5 * 5).
+    labels, predictions = [1, 2, 2, 3], [1, 2, 3, 4]
+    spearman = 4.5 / math.sqrt(4.5 * 5)
+    # Deviations -1, 0, 0, 1 and -1.5, -0.5, 0.5, 1.5: Pearson 3 / sqrt(2 * 5).
+    pearson = 3 / math.sqrt(2 * 5)
+    both = score("pearson_spearman", labels, predictions)
+    assert both == pytest.approx((pearson + spearman) / 2)
+
+
 def test_a_perfect_classifier_has_a_matthews_of_one():
     assert score("matthews", [0, 1, 1], [0, 1, 1]) == 1.0
     assert score("matthews", [0, 1, 1], [1, 0, 0]) == -1.0

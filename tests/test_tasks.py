@@ -362,3 +362,25 @@ def test_a_missing_flag_is_named(tmp_path, arguments, message):
     done = prepare(*arguments, "--split", "dev", "--output", "out.tsv", "in.tsv")
     assert done.returncode == 2
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "line"),
+    [
+        ("tsv", "a\tb\ty\none\ttwo\tyes\none\t \tyes\n", 3),
+        ("jsonl", '{"a": "", "b": "two", "y": "yes"}\n', 1),
+    ],
+)
+def test_an_empty_text_of_ones_own_is_refused(tmp_path, layout, text, line):
+    path = write(tmp_path, text)
+    options = {"text_columns": ("a", "b"), "label_column": "y"}
+    column = "b" if layout == "tsv" else "a"
+    with pytest.raises(UserError, match=rf"line {line}: nothing in column {column}"):
+        examples(layout, path, ("yes", "no"), **options)
+
+
+def test_empty_texts_of_official_data_stay(tmp_path):
+    header = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
+    path = write(tmp_path, header + "0\t1\t2\tone\t\t0\n")
+    read = examples("glue", path, ("0", "1"), task_name="qqp")
+    assert read == [Example("0", "one", "", "0")]

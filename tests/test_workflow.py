@@ -415,7 +415,7 @@ def test_frozen_profile_names_every_rule_with_a_script():
         line.split()[1].rstrip(":")
         for path in (ROOT / "rules").glob("*.smk")
         for line in path.read_text().splitlines()
-        if line.startswith("rule ")
+        if line.lstrip().startswith("rule ")
     }
     assert named == rules
 

@@ -226,8 +226,9 @@ class Plan:
         return sorted(str(path) for path in files)
 
     def published(self, models: list[str]) -> list[str]:
-        """Those models whose encoder is not pretrained here."""
-        return [name for name in models if not self.pretrained([name])]
+        """The files of their encoders that are not pretrained here."""
+        given = [name for name in models if not self.pretrained([name])]
+        return sorted({path for name in given for path in self.encoder_inputs(name)})
 
     def pretrained(self, models: list[str]) -> list[str]:
         """The models behind some that are pretrained here: themselves or encoders."""

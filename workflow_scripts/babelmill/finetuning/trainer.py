@@ -5,23 +5,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from babelmill.finetuning.batches import Labeled, TrainingBatches
 from babelmill.finetuning.duration import Duration
+from babelmill.finetuning.evaluation import History, evaluate, to_tensors
 from babelmill.finetuning.layers import decay_learning_rates, freeze_layers
 from babelmill.finetuning.objective import Objective
 from babelmill.finetuning.sparsity import Sparsity
 from babelmill.models.families import family
 from babelmill.models.folders import load_config
-from babelmill.models.inputs import Batch, sorted_batches
 from babelmill.models.weights import load_tensors, model_tensors
 from babelmill.progress import bar
 from babelmill.randomness import derived_seed
 from babelmill.training.checkpoints import Checkpoints
 from babelmill.training.optimization import Updates
-
-_EVALUATION_BATCH = 64
 
 
 def finetune(
@@ -56,23 +52,22 @@ def finetune(
     duration = Duration.of(settings, batches.per_epoch)
     lengths = {"max_steps": duration.steps, "warmup_steps": duration.warmup_steps}
     updates = Updates(model, {**settings, **lengths}, settings["seed"])
-    step, records, window, best = 0, [], [], None
+    step, history = 0, History()
     if saved := checkpoints.load():
         arrays, values = saved
         load_tensors(model, arrays["weights"], Path("checkpoint"))
         updates.restore(arrays["optimizer"])
-        best = arrays.get("best")
-        step, records, window = (values[k] for k in ("step", "records", "window"))
+        step, history = values["step"], History.restored(arrays, values)
         print(f"resuming at step {step}")
     shown = bar("fine-tuning", "steps", total=duration.steps, initial=step)
     model.train()
     for batch, targets in batches.from_step(step, duration.steps):
-        if duration.stops_after([record["dev_mean"] for record in records]):
+        if duration.stops_after(history.scores):
             break
         updates.begin(step)
         logits = models.classify(model, to_tensors(batch))
         loss = objective.loss(logits, paddle.to_tensor(targets))
-        window.append(updates.apply(loss, step))
+        history.losses.append(updates.apply(loss, step))
         if sparsity:
             sparsity.apply()
         step += 1
@@ -82,26 +77,16 @@ def finetune(
                 lang: evaluate(models, model, examples, objective, pad_id)
                 for lang, examples in dev.items()
             }
-            record = {
-                "step": step,
-                "loss": round(float(np.mean(window)), 6),
-                "dev": scores,
-                "dev_mean": float(np.mean(list(scores.values()))),
-            }
-            window = []
-            if all(record["dev_mean"] > r["dev_mean"] for r in records):
-                best = model_tensors(model)
-            records.append(record)
-            shown.set_postfix_str(f"loss {record['loss']:.3f}, dev {scores}")
+            history.add(step, scores, model)
+            shown.set_postfix_str(f"dev {scores}")
         if step % settings["save_steps"] == 0 or step == duration.steps:
             arrays = {"weights": model_tensors(model), "optimizer": updates.state()}
-            if best is not None:
-                arrays["best"] = best
-            values = {"step": step, "records": records, "window": window}
-            checkpoints.save(step, arrays, values)
+            checkpoints.save(
+                step, arrays | history.arrays(), {"step": step, **history.values()}
+            )
     shown.close()
-    load_tensors(model, best, Path("best step"))
-    return model, config, records
+    load_tensors(model, history.best, Path("best step"))
+    return model, config, history.records
 
 
 def _fresh_model(
@@ -125,25 +110,3 @@ def _fresh_model(
     freeze_layers(model, settings["freeze_layers"])
     decay_learning_rates(model, settings["layerwise_lr_decay"])
     return model
-
-
-def to_tensors(batch: Batch) -> dict[str, Any]:
-    """A batch of arrays as Paddle tensors."""
-    import paddle
-
-    return {name: paddle.to_tensor(value) for name, value in batch.items()}
-
-
-def evaluate(
-    models: ModuleType, model, examples: Labeled, objective: Objective, pad_id: int
-) -> float:
-    """The metric of a model of a family on the examples of one language."""
-    import paddle
-
-    logits = np.zeros((len(examples.targets), objective.outputs), np.float32)
-    model.eval()
-    with paddle.no_grad():
-        for rows, batch in sorted_batches(examples.inputs, _EVALUATION_BATCH, pad_id):
-            logits[rows] = models.classify(model, to_tensors(batch)).numpy()
-    model.train()
-    return objective.score(examples.targets, logits)

@@ -1,0 +1,83 @@
+"""Evaluations on dev, and the weights of the best one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from babelmill.finetuning.batches import Labeled
+from babelmill.finetuning.objective import Objective
+from babelmill.models.inputs import Batch, sorted_batches
+from babelmill.models.weights import Tensors, model_tensors
+
+_BATCH_SIZE = 64
+
+
+def to_tensors(batch: Batch) -> dict[str, Any]:
+    """A batch of arrays as Paddle tensors."""
+    import paddle
+
+    return {name: paddle.to_tensor(value) for name, value in batch.items()}
+
+
+def evaluate(
+    models: ModuleType, model, examples: Labeled, objective: Objective, pad_id: int
+) -> float:
+    """The metric of a model of a family on the examples of one language."""
+    import paddle
+
+    logits = np.zeros((len(examples.targets), objective.outputs), np.float32)
+    model.eval()
+    with paddle.no_grad():
+        for rows, batch in sorted_batches(examples.inputs, _BATCH_SIZE, pad_id):
+            logits[rows] = models.classify(model, to_tensors(batch)).numpy()
+    model.train()
+    return objective.score(examples.targets, logits)
+
+
+@dataclass
+class History:
+    """The evaluations of a run.
+
+    Attributes:
+        records: of all evaluations: ``step``, mean training ``loss`` since the one
+            before, ``dev`` by language and ``dev_mean``.
+        losses: since the last evaluation.
+        best: the weights of the first of the best evaluations.
+    """
+
+    records: list[dict[str, Any]] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    best: Tensors | None = None
+
+    @property
+    def scores(self) -> list[float]:
+        """The mean metric on dev of every evaluation, oldest first."""
+        return [record["dev_mean"] for record in self.records]
+
+    def add(self, step: int, scores: Mapping[str, float], model) -> None:
+        """Note an evaluation after ``step`` updates; keep the weights if it is best."""
+        mean = float(np.mean(list(scores.values())))
+        if not self.scores or mean > max(self.scores):
+            self.best = model_tensors(model)
+        loss = round(float(np.mean(self.losses)), 6)
+        record = {"step": step, "loss": loss, "dev": dict(scores), "dev_mean": mean}
+        self.records.append(record)
+        self.losses = []
+
+    def arrays(self) -> dict[str, Tensors]:
+        """What a checkpoint keeps as arrays."""
+        return {} if self.best is None else {"best": self.best}
+
+    def values(self) -> dict[str, Any]:
+        """What a checkpoint keeps as JSON."""
+        return {"records": self.records, "losses": self.losses}
+
+    @classmethod
+    def restored(
+        cls, arrays: Mapping[str, Tensors], values: Mapping[str, Any]
+    ) -> "History":
+        """The history that a checkpoint kept."""
+        return cls(values["records"], values["losses"], arrays.get("best"))
