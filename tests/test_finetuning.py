@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import bert_by_definition
+from babelmill.finetuning.evaluation import History
 from babelmill.models import bert
 from babelmill.models.inputs import encode_examples, sorted_batches
 from babelmill.tasks import Example, read_examples, write_examples
@@ -220,6 +221,23 @@ def test_frozen_layers_stay_as_published_and_others_do_not(tmp_path, encoder):
     }
     assert not any("layers.0." in n or "_embeddings." in n for n in moved)
     assert "bert.encoder.layers.1.linear1.weight" in moved
+
+
+def test_the_first_of_the_best_evaluations_is_kept():
+    """Also where a checkpoint lies between them."""
+    import paddle
+
+    layer = paddle.nn.Linear(1, 1)
+    history = History()
+    for step, score in enumerate([0.5, 0.7, 0.7, 0.6]):
+        layer.weight.set_value(np.full((1, 1), step, np.float32))
+        history.losses += [step, step + 1]
+        history.add(step, {"en": score - 0.1, "sw": score + 0.1}, layer)
+        values = json.loads(json.dumps(history.values()))
+        history = History.restored(history.arrays(), values)
+    assert history.best["weight"] == 1
+    assert history.scores == pytest.approx([0.5, 0.7, 0.7, 0.6])
+    assert [record["loss"] for record in history.records] == [0.5, 1.5, 2.5, 3.5]
 
 
 def test_the_best_on_dev_is_kept_and_patience_ends_the_run(tmp_path, encoder):

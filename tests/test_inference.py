@@ -95,12 +95,12 @@ def test_inputs_of_several_languages_share_a_batch():
     parts = [Inputs.of([[5, 6]], [[0, 1]], 0), Inputs.of([[7], [8]], [[0], [1]], 2)]
     joined = Inputs.joined(parts)
     assert len(joined) == 3
-    batch = joined.batch(np.asarray([0, 2]), PAD)
-    assert batch["input_ids"].tolist() == [[5, 6], [8, PAD]]
-    assert batch["segment_ids"].tolist() == [[0, 1], [1, 0]]
+    batch = joined.batch(np.asarray([2, 0]), PAD)
+    assert batch["input_ids"].tolist() == [[8, PAD], [5, 6]]
+    assert batch["segment_ids"].tolist() == [[1, 0], [0, 1]]
     assert batch["position_ids"].tolist() == [[0, 1], [0, 1]]
-    assert batch["lang_ids"].tolist() == [[0, 0], [2, 2]]
-    assert batch["input_mask"].tolist() == [[1, 1], [1, 0]]
+    assert batch["lang_ids"].tolist() == [[2, 2], [0, 0]]
+    assert batch["input_mask"].tolist() == [[1, 0], [1, 1]]
     assert {batch[n].dtype.name for n in ("input_ids", "lang_ids")} == {"int64"}
 
 

@@ -3,7 +3,7 @@
 import pytest
 from snakemake.utils import validate
 
-from babelmill import task_config
+from babelmill import config, task_config
 from babelmill.errors import UserError
 from babelmill.glue import GLUE, submissions
 from babelmill.task_plan import TaskPlan
@@ -11,11 +11,11 @@ from conftest import ROOT, load_config
 
 
 def plan_of(**changes):
-    config = load_config("smoke")
+    settings = load_config("smoke")
     for part, entries in changes.items():
-        config[part] = {**config[part], **entries}
-    validate(config, str(ROOT / "schemas" / "config.schema.yaml"))
-    return TaskPlan(config)
+        settings[part] = {**settings[part], **entries}
+    validate(settings, str(ROOT / "schemas" / "config.schema.yaml"))
+    return TaskPlan(settings)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,21 @@ def test_a_model_may_take_the_encoder_of_another_and_its_own_settings(tmp_path):
     ]
     settings = plan.finetuning_settings("sparse", "demo-nli", "3e-05", "1")
     assert settings == {**task, **own, "learning_rate": 3e-05, "seed": 1}
+
+
+def test_a_published_name_is_looked_up_in_the_caches(tmp_path, monkeypatch):
+    monkeypatch.setenv("PPNLP_HOME", str(tmp_path))
+    plan = plan_of(models={"x": {"published": "no-such-model"}})
+    with pytest.raises(
+        UserError, match="no-such-model is neither in PaddleNLP's cache"
+    ):
+        config.check(plan.config)
+    folder = tmp_path / "models" / "no-such-model"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    config.check(plan.config)
+    assert plan.encoder("x") == str(folder)
+    assert plan.encoder_inputs("x") == [str(folder / "config.json")]
 
 
 def glue_plan(tasks=("mnli", "sts-b"), **table):

@@ -211,4 +211,4 @@ def test_every_setting_trains_and_reads_in_its_languages(project):
 def test_an_encoder_that_is_not_there_is_refused(project):
     own = overlay(project.folder, models={"x": {"folder": "no/model"}})
     printed = project.run(configs=("smoke", own), code=1)
-    assert "models.x.folder: no/model is no model folder" in printed
+    assert "models.x: no/model is no model folder" in printed

@@ -110,13 +110,10 @@ def _check_encoder(where: str, model: Config, config: Config) -> None:
         known(f"{where}.encoder", [other], config["models"])
         if "encoder" in config["models"][other]:
             raise UserError(f"{where}.encoder: {other} takes another model's encoder")
-    if "folder" in model:
-        name = next(n for n, entry in config["models"].items() if entry is model)
-        folder = Path(Plan(config).encoder(name))
-        if not (folder / "config.json").is_file():
-            raise UserError(
-                f"{where}.folder: {folder} is no model folder: it has no config.json"
-            )
+        return
+    folder = Path(Plan(config).encoder(where.removeprefix("models.")))
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{where}: {folder} is no model folder: it has no config.json")
 
 
 # Family of a model: its tokenizer's type, its objectives, its width and its heads.
