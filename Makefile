@@ -2,6 +2,8 @@
 # Both build the locked environment in .venv where it is missing or older than the lock.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Inside an activated environment, the Python that made it: .venv cannot rebuild itself.
+BASE_PYTHON = $(shell $(PYTHON) -c "import sys; print(sys._base_executable)")
 CORES ?= $(shell nproc)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,8 +29,8 @@ lock:
 	python3 envs/pin.py
 
 $(VENV)/complete: requirements.lock
-	$(PYTHON) -m venv --clear --without-pip $(VENV)
-	$(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check \
+	$(BASE_PYTHON) -m venv --clear --without-pip $(VENV)
+	$(BASE_PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check \
 		install --quiet --require-hashes --requirement requirements.lock
 	touch $@
 

@@ -5,14 +5,6 @@ gives: results/pretrained/{model}/
 """
 
 
-def first_weights(wildcards):
-    """The folder to start from: of a model of the config, or a published one's."""
-    start = config["models"][wildcards.model]["training"].get("model_name_or_path")
-    if not start:
-        return []
-    return f"results/pretrained/{start}" if start in config["models"] else start
-
-
 rule pretrain:
     """Train an encoder; a job that was killed goes on where it was."""
     input:
@@ -21,7 +13,7 @@ rule pretrain:
         validation="results/shards/{model}/validation.hdf5",
         manifest="results/shards/{model}/manifest.json",
         tokenizer=lambda w: plan.tokenizer_of(w.model),
-        first_weights=first_weights,
+        first_weights=lambda w: plan.first_weights(w.model),
     output:
         folder=directory("results/pretrained/{model}"),
     log:
@@ -44,11 +36,7 @@ rule pretrain:
         runtime=1440,
     params:
         architecture=lambda w: as_json(config["models"][w.model]["architecture"]),
-        start=lambda w, input: (
-            ["--model_name_or_path", input.first_weights]
-            if input.first_weights
-            else []
-        ),
+        start=lambda w: plan.start_flags(w.model),
         settings=lambda w: as_json(
             {**config["models"][w.model]["training"], "seed": config["seed"]}
         ),

@@ -203,6 +203,22 @@ class Plan:
 
     # Encoders
 
+    def first_weights(self, model: str) -> list[str]:
+        """The folder to train further: another model of the config, or a given one."""
+        start = self._model(model)["training"].get("model_name_or_path")
+        if not start:
+            return []
+        known = start in self.config["models"]
+        return [f"results/pretrained/{start}" if known else start]
+
+    def start_flags(self, model: str) -> list[str]:
+        """How pretrain.py is told to go on from them."""
+        return [
+            word
+            for folder in self.first_weights(model)
+            for word in ("--model_name_or_path", folder)
+        ]
+
     def encoder(self, model: str) -> str:
         """The folder of the encoder that a model is fine-tuned from."""
         entry = self._model(model)
