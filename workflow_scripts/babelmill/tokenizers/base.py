@@ -10,7 +10,7 @@ class Tokenizer(abc.ABC):
     """Text to ids and back.
 
     Attributes:
-        type: ``"xlm"``, ``"bert"`` or ``"fast"``.
+        type: ``"xlm"``, ``"bert"``, ``"fast"`` or ``"sentencepiece"``.
         vocab_size: number of ids.
         bos_id, eos_id, pad_id, unk_id, mask_id: ids of the special tokens.
         cls_id, sep_id: what ``build_inputs`` puts first, and between and last.

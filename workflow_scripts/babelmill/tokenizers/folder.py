@@ -36,12 +36,13 @@ from babelmill.tokenizers.xlm import SPECIALS, XLMTokenizer
 CONFIG = "tokenizer_config.json"
 CODES, VOCAB, KYTEA_MODEL = "codes", "vocab", "kytea.bin"
 MERGES_TXT, VOCAB_JSON, VOCAB_TXT = "merges.txt", "vocab.json", "vocab.txt"
-TOKENIZER_JSON = "tokenizer.json"
+TOKENIZER_JSON, SENTENCEPIECE = "tokenizer.json", "sentencepiece.bpe.model"
 # What each type cannot do without, in the order in which a folder is looked at.
 FILES = {
     "fast": [TOKENIZER_JSON],
     "bert": [VOCAB_TXT],
     "xlm": [VOCAB_JSON, MERGES_TXT],
+    "sentencepiece": [SENTENCEPIECE],
 }
 # Libraries that decide ids, by the segmenter of a language; sacremoses always does.
 _LIBRARIES = {
@@ -65,7 +66,7 @@ def load_tokenizer(folder: str | os.PathLike[str]) -> Tokenizer:
     if type not in FILES:
         raise UserError(
             f"{folder}: not a tokenizer folder: it needs {VOCAB_JSON} and {MERGES_TXT}"
-            f" (XLM), {VOCAB_TXT} (BERT) or {TOKENIZER_JSON}"
+            f" (XLM), {VOCAB_TXT} (BERT), {SENTENCEPIECE} (XLM-R) or {TOKENIZER_JSON}"
         )
     for name in FILES[type]:
         if not _has(folder, [name]):
@@ -158,7 +159,20 @@ def _load_fast(folder: Path, config: dict[str, Any]) -> Tokenizer:
     return FastTokenizer(library, names, _fingerprint(folder, [TOKENIZER_JSON], names))
 
 
-_LOADERS = {"xlm": load_xlm, "bert": _load_bert, "fast": _load_fast}
+def _load_sentencepiece(folder: Path, config: dict[str, Any]) -> Tokenizer:
+    from babelmill.tokenizers.sentencepiece import SentencePieceTokenizer
+
+    del config
+    path = folder / SENTENCEPIECE
+    return SentencePieceTokenizer(path, _fingerprint(folder, [SENTENCEPIECE], {}))
+
+
+_LOADERS = {
+    "xlm": load_xlm,
+    "bert": _load_bert,
+    "fast": _load_fast,
+    "sentencepiece": _load_sentencepiece,
+}
 
 
 def language_ids(langs: Iterable[str]) -> dict[str, int]:
