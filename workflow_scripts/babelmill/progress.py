@@ -1,6 +1,7 @@
 """Progress of long work: a bar on a terminal, now and then a line in a log file."""
 
 import sys
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ from tqdm import tqdm
 
 Item = TypeVar("Item")
 _SECONDS_BETWEEN_LOG_LINES = 10
+_bars: weakref.WeakSet[tqdm] = weakref.WeakSet()
 
 
 def progress(
@@ -21,7 +23,7 @@ def bar(
     what: str, unit: str, total: int | None = None, initial: int = 0, iterable=None
 ) -> tqdm:
     """A tqdm bar that is quiet enough for log files."""
-    return tqdm(
+    made = tqdm(
         iterable,
         desc=what,
         unit=f" {unit}",
@@ -31,3 +33,11 @@ def bar(
         mininterval=0.2 if sys.stderr.isatty() else _SECONDS_BETWEEN_LOG_LINES,
         dynamic_ncols=sys.stderr.isatty(),
     )
+    _bars.add(made)
+    return made
+
+
+def close_bars() -> None:
+    """Print the last state of bars left open by an error, so that it comes after."""
+    for left in list(_bars):
+        left.close()

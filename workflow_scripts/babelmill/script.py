@@ -8,6 +8,7 @@ from pathlib import Path
 
 from babelmill.errors import UserError
 from babelmill.files import sha256
+from babelmill.progress import close_bars
 
 BAD_INPUT = 2
 
@@ -46,5 +47,6 @@ def code() -> dict[str, str]:
 
 
 def _stop(message: str) -> None:
+    close_bars()
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
     raise SystemExit(BAD_INPUT)
