@@ -13,21 +13,27 @@ regression, and labels are numbers.
 """
 
 import argparse
-import json
+from functools import partial
 from pathlib import Path
 
 from babelmill.files import sha256, whole_folder, write_json, write_text
-from babelmill.finetuning.batches import Labeled
 from babelmill.finetuning.objective import Objective
 from babelmill.metrics import METRICS
-from babelmill.models import runtime
-from babelmill.models.folders import check_fit, copy_files, load_config, save
+from babelmill.models.folders import (
+    CONFIG,
+    check_fit,
+    copy_files,
+    load_config,
+    save,
+)
 from babelmill.models.inputs import encode_examples
 from babelmill.models.weights import weight_files
-from babelmill.script import code, named, run
+from babelmill.script import named, run
 from babelmill.tasks import read_examples
-from babelmill.tokenizers import load_tokenizer
+from babelmill.tokenizers import Tokenizer, load_tokenizer
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
+from babelmill.training.run import Run
+from babelmill.training.start import parse, start
 
 
 def main() -> None:
@@ -39,52 +45,53 @@ def main() -> None:
     parser.add_argument("--dev", type=named, nargs="+", required=True)
     parser.add_argument("--labels", nargs="*", default=[], help="of the classes")
     parser.add_argument("--metric", required=True, choices=METRICS)
-    parser.add_argument("--settings", type=json.loads, required=True)
-    parser.add_argument("--state", type=Path, required=True)
-    parser.add_argument("--output_dir", type=Path, required=True)
-    parser.add_argument("--gpus", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=1)
-    args = parser.parse_args()
+    args = parse(parser)
 
-    runtime.prepare(args.gpus, args.threads)
-    from babelmill.finetuning.trainer import finetune
-
-    objective = Objective(args.labels, args.metric)
     tokenizer = load_tokenizer(args.encoder)
     length = args.settings["max_seq_length"]
     check_fit(load_config(args.encoder), tokenizer, length, args.encoder)
-
-    def labeled(lang: str, path: str) -> Labeled:
-        examples = read_examples(path, args.labels)
-        inputs = encode_examples(examples, tokenizer, lang, length)
-        return Labeled(inputs, objective.targets(examples))
-
-    train = [labeled(lang, path) for lang, path in args.train]
-    dev = {lang: labeled(lang, path) for lang, path in args.dev}
     files = [sha256(path) for _, path in [*args.train, *args.dev]]
     langs = [lang for lang, _ in [*args.train, *args.dev]]
     files += [sha256(path) for path in weight_files(args.encoder)]
     settings = computed(args.settings)
-    identity = [settings, args.labels, args.metric, langs, files]
-    checkpoints = Checkpoints(args.state, identity)
-    asked = [args.settings, code()]
-    if checkpoints.put_back(args.output_dir, asked):
-        return
+    identity = [
+        *(settings, args.labels, args.metric, langs, files),
+        *(tokenizer.fingerprint, sha256(args.encoder / CONFIG)),
+    ]
+    start(__file__, args, identity, partial(train, args, tokenizer))
+
+
+def train(
+    args: argparse.Namespace, tokenizer: Tokenizer, how: Run, checkpoints: Checkpoints
+) -> None:
+    """Be one process of the run; the first one writes what comes of it."""
+    from babelmill.finetuning.batches import Labeled
+    from babelmill.finetuning.trainer import finetune
+
+    objective = Objective(args.labels, args.metric)
+
+    def labeled(lang: str, path: str) -> Labeled:
+        examples = read_examples(path, args.labels)
+        length = args.settings["max_seq_length"]
+        inputs = encode_examples(examples, tokenizer, lang, length)
+        return Labeled(inputs, objective.targets(examples))
+
     model, config, records = finetune(
         args.encoder,
         args.settings,
         objective,
-        train,
-        dev,
+        [labeled(lang, path) for lang, path in args.train],
+        {lang: labeled(lang, path) for lang, path in args.dev},
         tokenizer.pad_id,
         checkpoints,
+        how,
     )
-    with whole_folder(args.output_dir) as partial:
-        copy_files(args.encoder, partial)
-        save(partial, {**config, "num_labels": objective.outputs}, model)
-        write_json(partial / "labels.json", args.labels)
-        write_text(partial / "metrics.jsonl", json_lines(records))
-    checkpoints.finish(args.output_dir, asked)
+    if how.processes.is_first:
+        with whole_folder(args.output_dir) as folder:
+            copy_files(args.encoder, folder)
+            save(folder, {**config, "num_labels": objective.outputs}, model)
+            write_json(folder / "labels.json", args.labels)
+            write_text(folder / "metrics.jsonl", json_lines(records))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
 from babelmill.metrics import score
 from babelmill.tasks import Example
+from babelmill.training import engines
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,12 @@ class Objective:
         number = {label: i for i, label in enumerate(self.labels)}
         return np.asarray([number[e.label] for e in examples], np.int64)
 
+    def count(self, targets: np.ndarray) -> int:
+        """How many terms the loss of such targets is the sum of."""
+        return len(targets)
+
     def loss(self, logits, targets):
-        """Mean cross-entropy of classes, mean squared error of numbers.
+        """Cross-entropy of classes (nats), squared error of numbers; sums over rows.
 
         Args:
             logits: (rows, outputs) float32.
@@ -44,8 +50,20 @@ class Objective:
         import paddle.nn.functional as F
 
         if self.labels:
-            return F.cross_entropy(logits, targets)
-        return F.mse_loss(logits.squeeze(-1), targets)
+            return F.cross_entropy(logits, targets, reduction="sum")
+        return F.mse_loss(logits.squeeze(-1), targets, reduction="sum")
+
+    def of_parts(self, family: ModuleType) -> engines.Objective:
+        """The loss of parts of a batch, which add up to the mean over its targets."""
+
+        def losses(model, batch, causal):
+            import paddle
+
+            loss = self.loss(family.classify(model, batch), batch["labels"])
+            loss = loss * batch["per_target"]
+            return paddle.stack([loss, paddle.zeros_like(loss)])
+
+        return losses
 
     def predictions(self, logits: np.ndarray) -> np.ndarray:
         """The likeliest class of each row, or its number."""
