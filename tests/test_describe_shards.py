@@ -77,3 +77,9 @@ def test_script_counts_bad_shards(tmp_path, good):
     assert done.returncode == (0 if good else 2)
     assert "a_training.hdf5: 2 rows of 8, 13 tokens (81% full)" in done.stdout
     assert ("1 of 2 shards have faults" in done.stderr) != good
+
+
+def test_a_file_that_is_no_shard_is_a_fault_among_others(tmp_path):
+    (tmp_path / "cut_training.hdf5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    (line,) = faults(tmp_path / "cut_training.hdf5")
+    assert line.startswith("not readable as HDF5")

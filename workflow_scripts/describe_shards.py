@@ -67,7 +67,7 @@ def main() -> None:
     bad = 0
     for path in shards:
         found = faults(path, tokenizer.vocab_size if tokenizer else None)
-        print(f"{path.name}: {len(found)} faults" if found else describe(path))
+        print(f"{path.name}: faulty" if found else describe(path))
         for fault in found:
             print(f"  fault: {fault}")
         if tokenizer and not found:

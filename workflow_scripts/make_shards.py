@@ -92,10 +92,8 @@ def main() -> None:
     rows = write_shard(args.output, progress(blocks, what, "blocks"))
     if not rows:
         args.output.unlink(missing_ok=True)
-        raise UserError(
-            f"{what}: no documents fall into it: use fewer shards, more text or"
-            " a larger validation_fraction"
-        )
+        remedy = "a larger validation_fraction" if args.validation else "fewer shards"
+        raise UserError(f"{what}: no documents fall into it: use {remedy} or more text")
     print(f"{args.output}: {rows} rows")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from babelmill.errors import UserError
 from babelmill.shards.layout import BERT_FIELDS, DTYPES, open_shard
 
 _ROWS_PER_BLOCK = 4096
@@ -13,12 +14,12 @@ _PER_ROW = "next_sentence_labels"
 
 
 def faults(path: Path, vocab_size: int | None = None) -> list[str]:
-    """Describe what a trainer would stumble over; empty for a good shard.
-
-    Raises:
-        UserError: the file is not HDF5.
-    """
-    with open_shard(path) as shard:
+    """Describe what a trainer would stumble over; empty for a good shard."""
+    try:
+        opened = open_shard(path)
+    except UserError as error:
+        return [str(error).removeprefix(f"{path}: ")]
+    with opened as shard:
         found = list(_faults_of_fields(path, shard))
         if found:
             return found
