@@ -48,10 +48,10 @@ SETTINGS = {
 }
 
 
-def make_rows(path: Path) -> None:
-    """2,048 rows; short ones as short_seq_prob and ends of documents make them."""
+def make_rows(path: Path, count: int = 2048) -> None:
+    """Random rows; short ones as short_seq_prob and ends of documents make them."""
     rng = np.random.default_rng(1)
-    lengths = rng.integers(8, LENGTH + 1, 2048)
+    lengths = rng.integers(8, LENGTH + 1, count)
     real = np.arange(LENGTH) < lengths[:, None]
     positions = np.zeros((len(real), MASKED), int)
     for row, length in enumerate(lengths):
