@@ -72,22 +72,32 @@ def newest_step(state):
     return max((int(path.name[4:]) for path in state.glob("*/step*")), default=-1)
 
 
+# Of fine-tuning, which keeps its state as pretraining does.
+FEWER_KILLS = max(3, KILLS // 2)
+TWO = ["--devices", "2", "--threads", "2"]
 CALLS = [
-    pytest.param(pretraining, ["--engine", engine, *devices], id=f"{engine}{number}")
+    pytest.param(
+        pretraining, ["--engine", engine, *devices], KILLS, id=f"{engine}{number}"
+    )
     for engine in ("dynamic", "static")
-    for number, devices in ((1, []), (2, ["--devices", "2", "--threads", "2"]))
+    for number, devices in ((1, []), (2, TWO))
+]
+CALLS += [
+    pytest.param(fine_tuning, [], FEWER_KILLS, id="fine-tuning-dynamic1"),
+    pytest.param(
+        *(fine_tuning, ["--engine", "static", *TWO], FEWER_KILLS),
+        id="fine-tuning-static2",
+    ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("call", "flags"), [*CALLS, pytest.param(fine_tuning, [], id="fine-tuning")]
-)
-def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call, flags):
+@pytest.mark.parametrize(("call", "flags", "kills"), CALLS)
+def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call, flags, kills):
     finish([*call(smoke_run, tmp_path / "straight", tmp_path / "state1"), *flags])
     rng = random.Random(5)
     command = [*call(smoke_run, tmp_path / "killed", tmp_path / "state2"), *flags]
     log = tmp_path / "log"
-    for number in range(KILLS):
+    for number in range(kills):
         with log.open("a") as out:
             process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=out)
         if number % 3 == 2:
@@ -95,7 +105,7 @@ def test_killed_runs_end_in_the_same_bits(smoke_run, tmp_path, call, flags):
             time.sleep(rng.uniform(0, 2))
         else:
             # At any moment between two checkpoints, the writing of one included.
-            while newest_step(tmp_path / "state2") < STEPS * number // (KILLS + 1):
+            while newest_step(tmp_path / "state2") < STEPS * number // (kills + 1):
                 assert process.poll() is None, log.read_text()
                 time.sleep(0.001)
             time.sleep(rng.uniform(0, 0.1))
@@ -132,10 +142,11 @@ def test_other_settings_do_not_resume_a_run(smoke_run, tmp_path):
     assert "resuming" not in finish(command)
 
 
-@pytest.mark.parametrize("devices", [1, 2])
-def test_a_warned_run_saves_ends_with_75_and_goes_on(smoke_run, tmp_path, devices):
-    flags = ["--devices", devices, "--threads", devices]
-    command = [*pretraining(smoke_run, tmp_path / "out", tmp_path / "state"), *flags]
+@pytest.mark.parametrize(
+    ("call", "flags"), [(pretraining, []), (pretraining, TWO), (fine_tuning, TWO)]
+)
+def test_a_warned_run_saves_ends_with_75_and_goes_on(smoke_run, tmp_path, call, flags):
+    command = [*call(smoke_run, tmp_path / "out", tmp_path / "state"), *flags]
     process = subprocess.Popen(
         list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -151,10 +162,11 @@ def test_a_warned_run_saves_ends_with_75_and_goes_on(smoke_run, tmp_path, device
     assert f"resuming at step {step}" in finish(command)
 
 
+@pytest.mark.parametrize("call", [pretraining, fine_tuning])
 def test_what_the_machine_has_not_is_an_error_before_anything_starts(
-    smoke_run, tmp_path
+    smoke_run, tmp_path, call
 ):
-    command = pretraining(smoke_run, tmp_path / "out", tmp_path / "state")
+    command = call(smoke_run, tmp_path / "out", tmp_path / "state")
     for flags, message in (
         (["--devices", "5000"], "5000"),
         (["--settings", '{"use_amp": true}'], "use_amp needs a GPU"),

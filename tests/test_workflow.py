@@ -280,7 +280,8 @@ def test_only_the_changed_model_is_trained_again(smoke_run, tmp_path):
 
 def test_threads_and_gpus_train_nothing_again(smoke_run):
     plan = smoke_run.run(
-        "--dry-run", "--set-threads", "pretrain=2", "--set-resources", "pretrain:gpu=1"
+        *("--dry-run", "--set-threads", "pretrain=2", "finetune=2", "--set-resources"),
+        *("pretrain:gpu=1", "finetune:processes=2", "finetune:engine=static"),
     )
     assert "Nothing to be done" in plan
 
