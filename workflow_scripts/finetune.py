@@ -8,24 +8,26 @@
         --state results/state/finetuned/news --output_dir results/finetuned/news/...
 
 writes the weights of the best step on dev (model.safetensors), config.json,
-labels.json, the tokenizer's files and metrics.jsonl. Without --labels the task is a
-regression, and labels are numbers.
+labels.json, inference.json (the kind of task and what it reads of a text), the
+tokenizer's files and metrics.jsonl. Without --labels a sequence classification is a
+regression, and its labels are numbers; other kinds find their labels in the training
+set.
 """
 
 import argparse
 import json
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from babelmill.files import sha256, whole_folder, write_json, write_text
 from babelmill.finetuning.batches import Labeled
-from babelmill.finetuning.objective import Objective
-from babelmill.metrics import METRICS
+from babelmill.heads import HEADS
+from babelmill.kinds import KINDS, reading, reported
 from babelmill.models import runtime
 from babelmill.models.folders import check_fit, copy_files, load_config, save
-from babelmill.models.inputs import encode_examples
 from babelmill.models.weights import weight_files
 from babelmill.script import code, named, run
-from babelmill.tasks import read_examples
 from babelmill.tokenizers import load_tokenizer
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
 
@@ -37,35 +39,45 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, required=True)
     parser.add_argument("--train", type=named, nargs="+", required=True)
     parser.add_argument("--dev", type=named, nargs="+", required=True)
+    parser.add_argument("--kind", choices=KINDS, default="sequence_classification")
     parser.add_argument("--labels", nargs="*", default=[], help="of the classes")
-    parser.add_argument("--metric", required=True, choices=METRICS)
+    parser.add_argument("--metric", required=True, help="that chooses the best step")
     parser.add_argument("--settings", type=json.loads, required=True)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--output_dir", type=Path, required=True)
     parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
+    reported(args.kind, args.metric)
 
     runtime.prepare(args.gpus, args.threads)
     from babelmill.finetuning.trainer import finetune
 
-    objective = Objective(args.labels, args.metric)
+    read = HEADS[args.kind].read
+    examples = [read(path, args.labels) for _, path in args.train]
+    labels = args.labels or HEADS[args.kind].labels_of(list(chain(*examples)))
+    head = HEADS[args.kind](labels, args.metric)
     tokenizer = load_tokenizer(args.encoder)
     length = args.settings["max_seq_length"]
     check_fit(load_config(args.encoder), tokenizer, length, args.encoder)
 
-    def labeled(lang: str, path: str) -> Labeled:
-        examples = read_examples(path, args.labels)
-        inputs = encode_examples(examples, tokenizer, lang, length)
-        return Labeled(inputs, objective.targets(examples))
+    def labeled(lang: str, examples: Sequence) -> Labeled:
+        encoded = head.encode(examples, tokenizer, lang, args.settings)
+        return Labeled(encoded.inputs, head.targets(encoded), head.per_token)
 
-    train = [labeled(lang, path) for lang, path in args.train]
-    dev = {lang: labeled(lang, path) for lang, path in args.dev}
+    train = [
+        labeled(lang, part)
+        for (lang, _), part in zip(args.train, examples, strict=True)
+    ]
+    dev = {
+        lang: head.encode(read(path, labels), tokenizer, lang, args.settings)
+        for lang, path in args.dev
+    }
     files = [sha256(path) for _, path in [*args.train, *args.dev]]
     langs = [lang for lang, _ in [*args.train, *args.dev]]
     files += [sha256(path) for path in weight_files(args.encoder)]
     settings = computed(args.settings)
-    identity = [settings, args.labels, args.metric, langs, files]
+    identity = [settings, args.kind, args.labels, args.metric, langs, files]
     checkpoints = Checkpoints(args.state, identity)
     asked = [args.settings, code()]
     if checkpoints.put_back(args.output_dir, asked):
@@ -73,7 +85,7 @@ def main() -> None:
     model, config, records = finetune(
         args.encoder,
         args.settings,
-        objective,
+        head,
         train,
         dev,
         tokenizer.pad_id,
@@ -81,8 +93,10 @@ def main() -> None:
     )
     with whole_folder(args.output_dir) as partial:
         copy_files(args.encoder, partial)
-        save(partial, {**config, "num_labels": objective.outputs}, model)
-        write_json(partial / "labels.json", args.labels)
+        save(partial, {**config, "num_labels": head.outputs}, model)
+        write_json(partial / "labels.json", labels)
+        read_of = {n: args.settings[n] for n in reading(args.kind)}
+        write_json(partial / "inference.json", {"kind": args.kind, **read_of})
         write_text(partial / "metrics.jsonl", json_lines(records))
     checkpoints.finish(args.output_dir, asked)
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from babelmill.finetuning.batches import Labeled
-from babelmill.finetuning.objective import Objective
-from babelmill.models.inputs import Batch, sorted_batches
+from babelmill.heads import Encoded, Head
+from babelmill.models.inputs import Batch, outputs_of
 from babelmill.models.weights import Tensors, model_tensors
 
 _BATCH_SIZE = 64
@@ -23,18 +22,20 @@ def to_tensors(batch: Batch) -> dict[str, Any]:
 
 
 def evaluate(
-    models: ModuleType, model, examples: Labeled, objective: Objective, pad_id: int
+    models: ModuleType, model, encoded: Encoded, head: Head, pad_id: int
 ) -> float:
     """The metric of a model of a family on the examples of one language."""
     import paddle
 
-    logits = np.zeros((len(examples.targets), objective.outputs), np.float32)
+    def logits(batch: Batch) -> np.ndarray:
+        return models.classify(model, to_tensors(batch)).numpy()
+
     model.eval()
     with paddle.no_grad():
-        for rows, batch in sorted_batches(examples.inputs, _BATCH_SIZE, pad_id):
-            logits[rows] = models.classify(model, to_tensors(batch)).numpy()
+        outputs = outputs_of(logits, encoded.inputs, _BATCH_SIZE, pad_id)
     model.train()
-    return objective.score(examples.targets, logits)
+    predictions = head.predictions(encoded, outputs)
+    return head.score(head.metric, encoded.examples, predictions)
 
 
 @dataclass

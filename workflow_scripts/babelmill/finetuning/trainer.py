@@ -9,8 +9,8 @@ from babelmill.finetuning.batches import Labeled, TrainingBatches
 from babelmill.finetuning.duration import Duration
 from babelmill.finetuning.evaluation import History, evaluate, to_tensors
 from babelmill.finetuning.layers import decay_learning_rates, freeze_layers
-from babelmill.finetuning.objective import Objective
 from babelmill.finetuning.sparsity import Sparsity
+from babelmill.heads import Encoded, Head
 from babelmill.models.families import family
 from babelmill.models.folders import load_config
 from babelmill.models.weights import load_tensors, model_tensors
@@ -23,13 +23,13 @@ from babelmill.training.optimization import Updates
 def finetune(
     encoder: Path,
     settings: dict[str, Any],
-    objective: Objective,
+    head: Head,
     train: Sequence[Labeled],
-    dev: Mapping[str, Labeled],
+    dev: Mapping[str, Encoded],
     pad_id: int,
     checkpoints: Checkpoints,
 ):
-    """Train on ``train``; select by the objective's mean metric over ``dev``.
+    """Train on ``train``; select by the head's mean metric over ``dev``.
 
     Args:
         encoder: folder of a pretrained model.
@@ -44,7 +44,7 @@ def finetune(
 
     config = load_config(encoder)
     models = family(config)
-    model = _fresh_model(models, config, encoder, settings, objective.outputs)
+    model = _fresh_model(models, config, encoder, settings, head)
     sparsity = Sparsity(model) if settings["sparsity"] else None
     if sparsity:
         sparsity.apply()
@@ -66,7 +66,7 @@ def finetune(
             break
         updates.begin(step)
         logits = models.classify(model, to_tensors(batch))
-        loss = objective.loss(logits, paddle.to_tensor(targets))
+        loss = head.loss(logits, paddle.to_tensor(targets))
         history.losses.append(updates.apply(loss, step))
         if sparsity:
             sparsity.apply()
@@ -74,8 +74,8 @@ def finetune(
         shown.update()
         if duration.evaluates_after(step):
             scores = {
-                lang: evaluate(models, model, examples, objective, pad_id)
-                for lang, examples in dev.items()
+                lang: evaluate(models, model, encoded, head, pad_id)
+                for lang, encoded in dev.items()
             }
             history.add(step, scores, model)
             shown.set_postfix_str(f"dev {scores}")
@@ -94,14 +94,16 @@ def _fresh_model(
     config: dict[str, Any],
     encoder: Path,
     settings: Mapping[str, Any],
-    outputs: int,
+    head: Head,
 ):
     """The pretrained encoder below a new head, and what of it is not to be trained."""
     import paddle
 
     # Also the seed of the new head's weights.
     paddle.seed(derived_seed(settings["seed"], "head"))
-    model = models.classification_model(config, outputs, settings["dropout"])
+    model = models.classification_model(
+        config, head.outputs, settings["dropout"], head.kind
+    )
     models.load_pretrained_encoder(model, encoder)
     if settings["center_languages"] and "lang_ids" in models.input_fields(config):
         models.center_languages(model, encoder)

@@ -6,8 +6,8 @@ import numpy as np
 
 from babelmill.errors import UserError
 from babelmill.inference.export import PROGRAM
-from babelmill.models.inputs import Batch, Inputs, sorted_batches
-from babelmill.progress import progress
+from babelmill.models.inputs import Batch, Inputs, outputs_of
+from babelmill.progress import bar
 
 
 class Predictor:
@@ -33,20 +33,21 @@ class Predictor:
         self.fields: list[str] = self._predictor.get_input_names()
 
     def logits(self, batch: Batch) -> np.ndarray:
-        """Scores (rows, classes) float32 of one batch."""
+        """What the model gives for one batch, (rows, ...) float32."""
         for name in self.fields:
             self._predictor.get_input_handle(name).copy_from_cpu(batch[name])
         self._predictor.run()
         (output,) = self._predictor.get_output_names()
         return self._predictor.get_output_handle(output).copy_to_cpu()
 
-    def predict(self, inputs: Inputs, batch_size: int, pad_id: int) -> np.ndarray:
-        """Scores (examples, classes) of all inputs, each computed once, in order."""
-        rows_done: list[np.ndarray] = []
-        logits: list[np.ndarray] = []
-        batches = sorted_batches(inputs, batch_size, pad_id)
-        for rows, batch in progress(batches, "predicting", "batches"):
-            rows_done.append(rows)
-            logits.append(self.logits(batch))
-        order = np.argsort(np.concatenate(rows_done))
-        return np.concatenate(logits)[order]
+    def predict(self, inputs: Inputs, batch_size: int, pad_id: int) -> list[np.ndarray]:
+        """What the model gives for each input, each computed once, in order."""
+        shown = bar("predicting", "inputs", total=len(inputs))
+
+        def logits(batch: Batch) -> np.ndarray:
+            shown.update(len(batch["input_ids"]))
+            return self.logits(batch)
+
+        outputs = outputs_of(logits, inputs, batch_size, pad_id)
+        shown.close()
+        return outputs
