@@ -63,7 +63,7 @@ def main() -> None:
 
     def labeled(lang: str, examples: Sequence) -> Labeled:
         encoded = head.encode(examples, tokenizer, lang, args.settings)
-        return Labeled(encoded.inputs, head.targets(encoded), head.per_token)
+        return Labeled(encoded.inputs, head.targets(encoded), head.targets_of_tokens)
 
     train = [
         labeled(lang, part)

@@ -3,6 +3,7 @@
 ``babelmill.heads`` has the class of each kind, which needs more than a plan may load.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from babelmill.errors import UserError
@@ -13,7 +14,8 @@ class Kind:
     """One kind of tasks.
 
     Attributes:
-        layouts: of its data, as the config's ``format`` names them.
+        layouts: of its data, as the config's ``format`` names them, and what of a
+            task's entry says what stands where in them.
         metrics: those that are reported together; the first of the first is what the
             best step is chosen by where the config says nothing.
         predictions: the suffix of a file of predictions.
@@ -21,7 +23,7 @@ class Kind:
             read of a text.
     """
 
-    layouts: tuple[str, ...]
+    layouts: Mapping[str, tuple[str, ...]]
     metrics: tuple[tuple[str, ...], ...]
     predictions: str = "tsv"
     reading: tuple[str, ...] = ()
@@ -29,20 +31,31 @@ class Kind:
 
 KINDS = {
     "sequence_classification": Kind(
-        layouts=("xnli", "glue", "tsv", "jsonl"),
+        layouts={
+            "xnli": (),
+            "glue": (),
+            "tsv": ("text_columns", "label_column"),
+            "jsonl": ("text_columns", "label_column"),
+        },
         metrics=(
             *(("accuracy",), ("matthews",), ("f1",), ("accuracy_f1",)),
             *(("pearson",), ("spearman",), ("pearson_spearman",)),
         ),
     ),
-    "token_classification": Kind(layouts=("conll",), metrics=(("f1",), ("accuracy",))),
+    "token_classification": Kind(
+        layouts={"conll": ("token_column", "label_column")},
+        metrics=(("f1",), ("accuracy",)),
+    ),
     "question_answering": Kind(
-        layouts=("squad",),
+        layouts={"squad": ()},
         metrics=(("f1", "exact_match"),),
         predictions="json",
         reading=("doc_stride", "max_query_length", "max_answer_length"),
     ),
-    "multiple_choice": Kind(layouts=("multiple_choice",), metrics=(("accuracy",),)),
+    "multiple_choice": Kind(
+        layouts={"multiple_choice": ("text_columns", "choice_columns", "label_column")},
+        metrics=(("accuracy",),),
+    ),
 }
 KIND_OF = {layout: name for name, kind in KINDS.items() for layout in kind.layouts}
 

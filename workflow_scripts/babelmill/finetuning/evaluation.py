@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from babelmill.heads import Encoded, Head
-from babelmill.models.inputs import Batch, outputs_of
+from babelmill.models.inputs import Batch, sorted_batches
 from babelmill.models.weights import Tensors, model_tensors
 
 _BATCH_SIZE = 64
@@ -27,12 +27,12 @@ def evaluate(
     """The metric of a model of a family on the examples of one language."""
     import paddle
 
-    def logits(batch: Batch) -> np.ndarray:
-        return models.classify(model, to_tensors(batch)).numpy()
-
+    outputs = np.zeros(head.output_shape(encoded.inputs), np.float32)
     model.eval()
     with paddle.no_grad():
-        outputs = outputs_of(logits, encoded.inputs, _BATCH_SIZE, pad_id)
+        for rows, batch in sorted_batches(encoded.inputs, _BATCH_SIZE, pad_id):
+            logits = models.classify(model, to_tensors(batch)).numpy()
+            outputs[rows, : logits.shape[1]] = logits
     model.train()
     predictions = head.predictions(encoded, outputs)
     return head.score(head.metric, encoded.examples, predictions)

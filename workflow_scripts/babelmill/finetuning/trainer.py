@@ -66,7 +66,7 @@ def finetune(
             break
         updates.begin(step)
         logits = models.classify(model, to_tensors(batch))
-        loss = head.loss(logits, paddle.to_tensor(targets))
+        loss = head.loss(logits, paddle.to_tensor(targets)) / head.count(targets)
         history.losses.append(updates.apply(loss, step))
         if sparsity:
             sparsity.apply()

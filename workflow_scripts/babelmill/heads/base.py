@@ -39,11 +39,13 @@ class Head(abc.ABC):
 
     Attributes:
         kind: its name in ``babelmill.kinds``.
-        per_token: whether there is a target for each token of an input.
+        of_tokens: whether the outputs are those of each token of an input.
+        targets_of_tokens: whether there is a target for each.
     """
 
     kind: ClassVar[str]
-    per_token: ClassVar[bool] = False
+    of_tokens: ClassVar[bool] = False
+    targets_of_tokens: ClassVar[bool] = False
 
     def __init__(self, labels: Sequence[str], metric: str):
         self.labels, self.metric = list(labels), metric
@@ -52,6 +54,11 @@ class Head(abc.ABC):
     @abc.abstractmethod
     def outputs(self) -> int:
         """How many numbers the model gives for an input, or for each of its tokens."""
+
+    def output_shape(self, inputs: Inputs) -> tuple[int, ...]:
+        """(inputs, outputs), or of each token (inputs, longest, outputs)."""
+        longest = [int(inputs.lengths.max())] if self.of_tokens else []
+        return len(inputs), *longest, self.outputs
 
     @staticmethod
     @abc.abstractmethod
@@ -91,9 +98,13 @@ class Head(abc.ABC):
         (Or of groups of as many inputs each, with multiple choice.)
         """
 
+    def count(self, targets: np.ndarray) -> int:
+        """How many terms the loss of such targets is the sum of."""
+        return len(targets)
+
     @abc.abstractmethod
     def loss(self, logits, targets):
-        """The mean loss of a batch.
+        """The loss of a batch: the sum of ``count`` terms, in nats if of classes.
 
         Args:
             logits: as the model gives them.
@@ -101,12 +112,8 @@ class Head(abc.ABC):
         """
 
     @abc.abstractmethod
-    def predictions(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> Any:
-        """What the outputs say of each example.
-
-        Args:
-            outputs: of each input, as the model gives them, padded or not.
-        """
+    def predictions(self, encoded: Encoded, outputs: np.ndarray) -> Any:
+        """What the outputs, of ``output_shape``, say of each example."""
 
     @abc.abstractmethod
     def score(self, metric: str, examples: Sequence[Any], predictions: Any) -> float:

@@ -44,7 +44,7 @@ class MultipleChoice(SequenceClassification):
         return Encoded(examples, encode_texts(texts, choices, tokenizer, lang, length))
 
     def loss(self, logits, targets):
-        """Mean cross-entropy of the choices of an example.
+        """Cross-entropy of the choices of an example.
 
         Args:
             logits: (examples x choices, 1).
@@ -52,7 +52,5 @@ class MultipleChoice(SequenceClassification):
         """
         return super().loss(logits.reshape([-1, len(self.labels)]), targets)
 
-    def predictions(
-        self, encoded: Encoded, outputs: Sequence[np.ndarray]
-    ) -> np.ndarray:
-        return np.stack(outputs).reshape(-1, len(self.labels))
+    def predictions(self, encoded: Encoded, outputs: np.ndarray) -> np.ndarray:
+        return outputs.reshape(-1, len(self.labels))

@@ -44,6 +44,7 @@ class QuestionAnswering(Head):
     """
 
     kind = "question_answering"
+    of_tokens = True
     outputs = 2
 
     @staticmethod
@@ -95,15 +96,16 @@ class QuestionAnswering(Head):
         )
 
     def loss(self, logits, targets):
-        """The mean of both cross-entropies, over the tokens of an input."""
+        """The mean of the cross-entropies of start and end."""
         import paddle.nn.functional as F
 
         starts, ends = (
-            F.cross_entropy(logits[:, :, i], targets[:, i]) for i in range(2)
+            F.cross_entropy(logits[:, :, i], targets[:, i], reduction="sum")
+            for i in range(2)
         )
         return (starts + ends) / 2
 
-    def predictions(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[str]:
+    def predictions(self, encoded: Encoded, outputs: np.ndarray) -> list[str]:
         windows, longest = encoded.places
         texts = [""] * len(encoded.examples)
         pairs = zip(windows, outputs, strict=True)

@@ -23,7 +23,7 @@ class TokenClassification(Head):
     """
 
     kind = "token_classification"
-    per_token = True
+    of_tokens = targets_of_tokens = True
 
     @property
     def outputs(self) -> int:
@@ -82,17 +82,18 @@ class TokenClassification(Head):
             row[starts] = list(islice(labels, len(starts)))
         return targets
 
+    def count(self, targets: np.ndarray) -> int:
+        return int((targets != IGNORED).sum())
+
     def loss(self, logits, targets):
-        """Mean cross-entropy of the words of a batch."""
+        """Cross-entropy of the words of a batch."""
         import paddle.nn.functional as F
 
         classes = logits.reshape([-1, len(self.labels)])
         targets = targets.astype("int64").reshape([-1])
-        return F.cross_entropy(classes, targets, ignore_index=IGNORED)
+        return F.cross_entropy(classes, targets, ignore_index=IGNORED, reduction="sum")
 
-    def predictions(
-        self, encoded: Encoded, outputs: Sequence[np.ndarray]
-    ) -> list[list[str]]:
+    def predictions(self, encoded: Encoded, outputs: np.ndarray) -> list[list[str]]:
         classes = chain.from_iterable(
             output[starts].argmax(1)
             for output, starts in zip(outputs, encoded.places, strict=True)

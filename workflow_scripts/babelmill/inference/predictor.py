@@ -6,8 +6,8 @@ import numpy as np
 
 from babelmill.errors import UserError
 from babelmill.inference.export import PROGRAM
-from babelmill.models.inputs import Batch, Inputs, outputs_of
-from babelmill.progress import bar
+from babelmill.models.inputs import Batch, Inputs, sorted_batches
+from babelmill.progress import progress
 
 
 class Predictor:
@@ -40,14 +40,18 @@ class Predictor:
         (output,) = self._predictor.get_output_names()
         return self._predictor.get_output_handle(output).copy_to_cpu()
 
-    def predict(self, inputs: Inputs, batch_size: int, pad_id: int) -> list[np.ndarray]:
-        """What the model gives for each input, each computed once, in order."""
-        shown = bar("predicting", "inputs", total=len(inputs))
+    def predict(self, inputs: Inputs, batch_size: int, pad_id: int) -> np.ndarray:
+        """What the model gives for all inputs, each computed once, in order.
 
-        def logits(batch: Batch) -> np.ndarray:
-            shown.update(len(batch["input_ids"]))
-            return self.logits(batch)
-
-        outputs = outputs_of(logits, inputs, batch_size, pad_id)
-        shown.close()
+        Returns:
+            (inputs, outputs), or of each token (inputs, longest, outputs) float32.
+        """
+        outputs: np.ndarray | None = None
+        batches = sorted_batches(inputs, batch_size, pad_id)
+        for rows, batch in progress(batches, "predicting", "batches"):
+            logits = self.logits(batch)
+            if outputs is None:
+                # The first batch is the longest.
+                outputs = np.zeros((len(inputs), *logits.shape[1:]), np.float32)
+            outputs[rows, : logits.shape[1]] = logits
         return outputs

@@ -107,6 +107,8 @@ def classification_model(
     return _build(
         config,
         _TASK_CLASSES[kind],
+        # So that PaddleNLP leaves the choices of an example in rows of their own.
+        num_choices=1,
         num_labels=num_classes,
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
@@ -149,8 +151,7 @@ def classify(model, batch: dict[str, Any]):
         # Starts and ends of answers, none of them in padding.
         padding = 1 - batch["input_mask"].unsqueeze(-1)
         return paddle.stack(logits, axis=-1) - NEVER * padding
-    # PaddleNLP's multiple choice has the rows of an example side by side.
-    return logits.reshape([-1, 1]) if hasattr(model, "num_choices") else logits
+    return logits
 
 
 def _arguments(batch: dict[str, Any]) -> dict[str, Any]:

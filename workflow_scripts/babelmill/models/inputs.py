@@ -1,6 +1,6 @@
 """Texts and text pairs as the inputs of an encoder."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -172,19 +172,8 @@ def _cut(
 def sorted_batches(
     inputs: Inputs, batch_size: int, pad_id: int
 ) -> Iterator[tuple[np.ndarray, Batch]]:
-    """Yield batches of inputs of like length, with the places of their rows."""
+    """Yield batches of inputs of like length, with their rows; the longest first."""
     order = np.argsort(-inputs.lengths, kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
         yield rows, inputs.batch(rows, pad_id)
-
-
-def outputs_of(
-    compute: Callable[[Batch], np.ndarray], inputs: Inputs, batch_size: int, pad_id: int
-) -> list[np.ndarray]:
-    """What is computed of each input, each once, in order; padded as in its batch."""
-    outputs: list[np.ndarray] = [np.empty(0)] * len(inputs)
-    for rows, batch in sorted_batches(inputs, batch_size, pad_id):
-        for row, output in zip(rows, compute(batch), strict=True):
-            outputs[row] = output
-    return outputs
