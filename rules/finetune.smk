@@ -24,11 +24,17 @@ rule finetune:
         "results/logs/finetune/{model}/{task}/{training}/seed{seed}/lr{rate}.log",
     benchmark:
         "results/benchmarks/finetune/{model}/{task}/{training}/seed{seed}/lr{rate}.jsonl"
+    # A warning before a time limit (exit code 75), or a kill: go on where it was.
+    retries: 2
     conda:
         environment
+    # How it is done, not what comes of it, as in rule pretrain.
     threads: 1
     resources:
         gpu=0,
+        processes=1,
+        engine="dynamic",
+        gradient_merge_steps=1,
         mem_mb=4000,
         runtime=720,
     params:
@@ -52,5 +58,7 @@ rule finetune:
         " --dev {params.dev} --kind {params.kind} --labels {params.labels:q}"
         " --metric {params.metric}"
         " --settings {params.settings:q} --state {params.state}"
-        " --gpus {resources.gpu} --threads {threads}"
+        " --gpus {resources.gpu} --devices {resources.processes} --threads {threads}"
+        " --engine {resources.engine}"
+        " --gradient_merge_steps {resources.gradient_merge_steps}"
         " --output_dir {output.folder} &> {log}"

@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from snakemake.utils import update_config, validate
@@ -107,3 +109,34 @@ def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
     run = Workflow(tmp_path_factory.mktemp("smoke"))
     run.run()
     return run
+
+
+@pytest.fixture(scope="session")
+def two_processes(tmp_path_factory: pytest.TempPathFactory) -> Callable:
+    """What the two processes of ``one_of_two.py`` wrote: numbers, and weights."""
+    folder = tmp_path_factory.mktemp("two")
+    ports = [f"127.0.0.1:{20000 + os.getpid() % 20000 + i}" for i in range(3)]
+    processes = []
+    for rank in range(2):
+        environment = {
+            **environment_with_python(),
+            "PADDLE_TRAINERS_NUM": "2",
+            "PADDLE_TRAINER_ID": str(rank),
+            "PADDLE_TRAINER_ENDPOINTS": ",".join(ports[:2]),
+            "PADDLE_CURRENT_ENDPOINT": ports[rank],
+            "PADDLE_MASTER": ports[2],
+        }
+        command = [sys.executable, str(ROOT / "tests" / "one_of_two.py"), str(folder)]
+        with (folder / f"log.{rank}").open("w") as log:
+            processes.append(
+                subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+            )
+    for rank, process in enumerate(processes):
+        assert process.wait() == 0, (folder / f"log.{rank}").read_text()[-3000:]
+
+    def read(name, rank=0):
+        losses = json.loads((folder / f"{name}.{rank}.json").read_text())
+        with np.load(folder / f"{name}.{rank}.npz") as arrays:
+            return losses, {key: arrays[key] for key in arrays.files}
+
+    return read

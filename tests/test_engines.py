@@ -1,9 +1,6 @@
 """Both engines compute the same, in one process and in two, and what is right."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,8 +9,7 @@ from babelmill.errors import UserError
 from babelmill.training.precision import LossScale, check_device, loss_scale
 from babelmill.training.steps import Steps
 from babelmill.training.watch import LossWatch
-from conftest import ROOT, environment_with_python
-from one_of_two import CASES
+from one_of_two import CASES, FINE_TUNING_CASES
 from pretraining_cases import SETTINGS, made, share, trained
 
 # Dynamic mode multiplies by a reciprocal where PaddleNLP's XLM divides; a program
@@ -72,38 +68,7 @@ def test_one_engine_goes_on_where_the_other_was(engines):
     assert same_bits(end, straight[1])
 
 
-@pytest.fixture(scope="module")
-def two_processes(tmp_path_factory):
-    """What the two processes of ``one_of_two.py`` wrote."""
-    folder = tmp_path_factory.mktemp("two")
-    ports = [f"127.0.0.1:{20000 + os.getpid() % 20000 + i}" for i in range(3)]
-    processes = []
-    for rank in range(2):
-        environment = {
-            **environment_with_python(),
-            "PADDLE_TRAINERS_NUM": "2",
-            "PADDLE_TRAINER_ID": str(rank),
-            "PADDLE_TRAINER_ENDPOINTS": ",".join(ports[:2]),
-            "PADDLE_CURRENT_ENDPOINT": ports[rank],
-            "PADDLE_MASTER": ports[2],
-        }
-        command = [sys.executable, str(ROOT / "tests" / "one_of_two.py"), str(folder)]
-        with (folder / f"log.{rank}").open("w") as log:
-            processes.append(
-                subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-            )
-    for rank, process in enumerate(processes):
-        assert process.wait() == 0, (folder / f"log.{rank}").read_text()[-3000:]
-
-    def read(name, rank=0):
-        losses = json.loads((folder / f"{name}.{rank}.json").read_text())
-        with np.load(folder / f"{name}.{rank}.npz") as arrays:
-            return losses, {key: arrays[key] for key in arrays.files}
-
-    return read
-
-
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", sorted(CASES | FINE_TUNING_CASES))
 def test_two_processes_have_the_same_weights(two_processes, name):
     (losses, weights), (others, other_weights) = (
         two_processes(name, r) for r in (0, 1)

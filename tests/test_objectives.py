@@ -9,6 +9,7 @@ from babelmill.pretraining.examples import Share
 from babelmill.pretraining.objectives import NO_TARGET, arrays, objective, parts
 from babelmill.pretraining.validation import summary, validate
 from babelmill.shards.layout import concatenate
+from babelmill.training.processes import Processes
 from pretraining_cases import VOCABULARY, model_config, rows_of, share
 
 XLM_FIELDS = ["input_ids", "input_mask", "position_ids", "lang_ids"]
@@ -202,12 +203,11 @@ def test_processes_validate_every_row_once(tmp_path, monkeypatch):
     config = {"lang2id": {"de": 0, "en": 1}}
     summed = []
     monkeypatch.setattr(
-        "babelmill.pretraining.validation._summed",
-        lambda sums, world: summed.append(sums) or sums,
+        Processes, "summed", lambda _, sums: summed.append(sums) or sums
     )
     path = tmp_path / "validation.hdf5"
     whole = validate(Oracle, config, Model(False), path)
     for rank in range(3):
-        validate(Oracle, config, Model(False), path, rank, 3)
+        validate(Oracle, config, Model(False), path, Processes(rank, 3))
     assert np.sum(summed[1:], axis=0) == pytest.approx(summed[0])
     assert sum(score["n"] for score in whole.values()) == summed[0][:, 2].sum()

@@ -5,7 +5,7 @@ import pytest
 
 import bert_by_definition
 from babelmill.errors import UserError
-from babelmill.finetuning.sparsity import Sparsity, mask_2_of_4
+from babelmill.finetuning.sparsity import mask_2_of_4, prune
 from babelmill.models.families import family
 
 
@@ -31,16 +31,19 @@ def test_linear_layers_of_the_encoder_alone_are_masked():
     config = bert_by_definition.config()
     model = family(config).classification_model(config, 2, dropout=0.0)
     before = {name: p.numpy() for name, p in model.named_parameters()}
-    Sparsity(model).apply()
+    masks = prune(model)
     for name, parameter in model.named_parameters():
         value = parameter.numpy()
         masked = "encoder.layers" in name and value.ndim == 2
         expected = before[name] * mask_2_of_4(before[name]) if masked else before[name]
         assert (value == expected).all(), name
+        assert (name in masks) == masked
+        if masked:
+            assert (masks[name] == mask_2_of_4(before[name])).all()
 
 
 def test_a_width_that_is_no_multiple_of_four_is_refused():
     config = bert_by_definition.config(hidden_size=18, num_attention_heads=2)
     model = family(config).classification_model(config, 2, dropout=0.0)
     with pytest.raises(UserError, match="has 18 inputs, not a multiple of four"):
-        Sparsity(model)
+        prune(model)

@@ -15,21 +15,26 @@ set.
 """
 
 import argparse
-import json
 from collections.abc import Sequence
-from itertools import chain
+from functools import partial
 from pathlib import Path
 
 from babelmill.files import sha256, whole_folder, write_json, write_text
-from babelmill.finetuning.batches import Labeled
-from babelmill.heads import HEADS
+from babelmill.heads import HEADS, Encoded
 from babelmill.kinds import KINDS, reading, reported
-from babelmill.models import runtime
-from babelmill.models.folders import check_fit, copy_files, load_config, save
+from babelmill.models.folders import (
+    CONFIG,
+    check_fit,
+    copy_files,
+    load_config,
+    save,
+)
 from babelmill.models.weights import weight_files
-from babelmill.script import code, named, run
-from babelmill.tokenizers import load_tokenizer
+from babelmill.script import named, run
+from babelmill.tokenizers import Tokenizer, load_tokenizer
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
+from babelmill.training.run import Run
+from babelmill.training.start import parse, start
 
 
 def main() -> None:
@@ -42,63 +47,60 @@ def main() -> None:
     parser.add_argument("--kind", choices=KINDS, default="sequence_classification")
     parser.add_argument("--labels", nargs="*", default=[], help="of the classes")
     parser.add_argument("--metric", required=True, help="that chooses the best step")
-    parser.add_argument("--settings", type=json.loads, required=True)
-    parser.add_argument("--state", type=Path, required=True)
-    parser.add_argument("--output_dir", type=Path, required=True)
-    parser.add_argument("--gpus", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=1)
-    args = parser.parse_args()
+    args = parse(parser)
     reported(args.kind, args.metric)
 
-    runtime.prepare(args.gpus, args.threads)
-    from babelmill.finetuning.trainer import finetune
-
-    read = HEADS[args.kind].read
-    examples = [read(path, args.labels) for _, path in args.train]
-    labels = args.labels or HEADS[args.kind].labels_of(list(chain(*examples)))
-    head = HEADS[args.kind](labels, args.metric)
     tokenizer = load_tokenizer(args.encoder)
     length = args.settings["max_seq_length"]
     check_fit(load_config(args.encoder), tokenizer, length, args.encoder)
-
-    def labeled(lang: str, examples: Sequence) -> Labeled:
-        encoded = head.encode(examples, tokenizer, lang, args.settings)
-        return Labeled(encoded.inputs, head.targets(encoded), head.targets_of_tokens)
-
-    train = [
-        labeled(lang, part)
-        for (lang, _), part in zip(args.train, examples, strict=True)
-    ]
-    dev = {
-        lang: head.encode(read(path, labels), tokenizer, lang, args.settings)
-        for lang, path in args.dev
-    }
     files = [sha256(path) for _, path in [*args.train, *args.dev]]
     langs = [lang for lang, _ in [*args.train, *args.dev]]
     files += [sha256(path) for path in weight_files(args.encoder)]
     settings = computed(args.settings)
-    identity = [settings, args.kind, args.labels, args.metric, langs, files]
-    checkpoints = Checkpoints(args.state, identity)
-    asked = [args.settings, code()]
-    if checkpoints.put_back(args.output_dir, asked):
-        return
+    identity = [
+        *(settings, args.kind, args.labels, args.metric, langs, files),
+        *(tokenizer.fingerprint, sha256(args.encoder / CONFIG)),
+    ]
+    start(__file__, args, identity, partial(train, args, tokenizer))
+
+
+def train(
+    args: argparse.Namespace, tokenizer: Tokenizer, how: Run, checkpoints: Checkpoints
+) -> None:
+    """Be one process of the run; the first one writes what comes of it."""
+    from babelmill.finetuning.batches import Labeled
+    from babelmill.finetuning.trainer import finetune
+
+    kind, settings = HEADS[args.kind], args.settings
+    examples = [(lang, kind.read(path, args.labels)) for lang, path in args.train]
+    labels = args.labels or kind.labels_of([e for _, part in examples for e in part])
+    head = kind(labels, args.metric)
+
+    def labeled(lang: str, part: Sequence) -> Labeled:
+        encoded = head.encode(part, tokenizer, lang, settings)
+        return Labeled(encoded.inputs, head.targets(encoded), head.targets_of_tokens)
+
+    def encoded(lang: str, path: str) -> Encoded:
+        return head.encode(kind.read(path, labels), tokenizer, lang, settings)
+
     model, config, records = finetune(
         args.encoder,
-        args.settings,
+        settings,
         head,
-        train,
-        dev,
+        [labeled(lang, part) for lang, part in examples],
+        {lang: encoded(lang, path) for lang, path in args.dev},
         tokenizer.pad_id,
         checkpoints,
+        how,
     )
-    with whole_folder(args.output_dir) as partial:
-        copy_files(args.encoder, partial)
-        save(partial, {**config, "num_labels": head.outputs}, model)
-        write_json(partial / "labels.json", labels)
-        read_of = {n: args.settings[n] for n in reading(args.kind)}
-        write_json(partial / "inference.json", {"kind": args.kind, **read_of})
-        write_text(partial / "metrics.jsonl", json_lines(records))
-    checkpoints.finish(args.output_dir, asked)
+    if how.processes.is_first:
+        with whole_folder(args.output_dir) as folder:
+            copy_files(args.encoder, folder)
+            save(folder, {**config, "num_labels": head.outputs}, model)
+            write_json(folder / "labels.json", labels)
+            read_of = {name: settings[name] for name in reading(args.kind)}
+            write_json(folder / "inference.json", {"kind": args.kind, **read_of})
+            write_text(folder / "metrics.jsonl", json_lines(records))
 
 
 if __name__ == "__main__":

@@ -15,26 +15,22 @@ another engine or on other devices: these change the rounding of sums, nothing e
 
 import argparse
 import json
-import os
 import shutil
-import sys
-from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from babelmill.files import read_json, sha256, whole_folder, write_json, write_text
-from babelmill.models import runtime
 from babelmill.models.families import family
 from babelmill.models.weights import save_weights, weight_files
-from babelmill.script import code, run
+from babelmill.script import run
 from babelmill.tokenizers import load_tokenizer
-from babelmill.training import precision, processes
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
-from babelmill.training.devices import check_cpus, lease_gpus, visible_gpus
-from babelmill.training.launch import is_worker, launch
+from babelmill.training.run import Run
+from babelmill.training.start import parse, start
 
 
-def parse_arguments() -> argparse.Namespace:
+def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,40 +39,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--manifest", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--architecture", type=json.loads, required=True)
-    parser.add_argument("--settings", type=json.loads, required=True)
     parser.add_argument(
         "--model_name_or_path", type=Path, help="folder of a model to train further"
     )
-    parser.add_argument("--state", type=Path, required=True)
-    parser.add_argument("--output_dir", type=Path, required=True)
-    speed = parser.add_argument_group("speed, none of which changes what is computed")
-    speed.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
-    speed.add_argument("--devices", type=int, default=1, help="one process each")
-    speed.add_argument(
-        "--gpus", type=int, default=0, help="as --device gpu --devices GPUS; 0: no GPU"
-    )
-    speed.add_argument("--threads", type=int, default=1, help="of all processes")
-    speed.add_argument("--engine", choices=("dynamic", "static"), default="dynamic")
-    speed.add_argument("--to_static", action="store_true", help="of engine dynamic")
-    speed.add_argument(
-        "--gradient_merge_steps",
-        type=int,
-        default=1,
-        help="parts of a process's share of a batch, for less memory",
-    )
-    speed.add_argument("--log_dir", type=Path, help="of curves for VisualDL")
-    speed.add_argument(
-        "--profiler_options", help="batch_range=[10, 20]; profile_path=folder"
-    )
-    args = parser.parse_args()
-    if args.gpus:
-        args.device, args.devices = "gpu", args.gpus
-    return args
-
-
-def main() -> None:
-    args = parse_arguments()
-    precision.check_device(args.settings, args.device)
+    args = parse(parser)
     config = family(args.architecture).full_config(
         args.architecture, load_tokenizer(args.tokenizer)
     )
@@ -84,55 +50,27 @@ def main() -> None:
     if args.model_name_or_path:
         files = weight_files(args.model_name_or_path)
         identity.append([sha256(path) for path in files])
-    asked = [args.settings, code()]
-    if is_worker():
-        train(args, config, identity, asked)
-        return
-    with leased(args) as gpus:
-        if Checkpoints(args.state, identity, False).put_back(args.output_dir, asked):
-            return
-        if args.devices > 1:
-            launch(__file__, sys.argv[1:], args.devices, gpus)
-            return
-        os.environ |= {"CUDA_VISIBLE_DEVICES": gpus[0]} if gpus else {}
-        train(args, config, identity, asked)
+    start(__file__, args, identity, partial(train, args, config))
 
 
-def leased(args: argparse.Namespace) -> AbstractContextManager[list[str]]:
-    """Hold the devices that were asked for: names of GPUs, none for the CPU."""
-    if args.device == "gpu":
-        return lease_gpus(args.devices, visible_gpus())
-    check_cpus(args.devices)
-    return nullcontext([])
-
-
-def train(args: argparse.Namespace, config: Any, identity: Any, asked: Any) -> None:
+def train(
+    args: argparse.Namespace, config: Any, how: Run, checkpoints: Checkpoints
+) -> None:
     """Be one process of the run; the first one writes what comes of it."""
-    runtime.prepare(int(args.device == "gpu"), max(1, args.threads // args.devices))
-    from babelmill.pretraining.trainer import Run, pretrain
+    from babelmill.pretraining.trainer import pretrain
 
-    these = processes.join(args.device)
-    checkpoints = Checkpoints(args.state, identity, writer=these.is_first)
     model, records = pretrain(
         config,
         args.settings,
         args.shards,
         args.validation,
         checkpoints,
-        Run(
-            engine=args.engine,
-            to_static=args.to_static,
-            gradient_merge_steps=args.gradient_merge_steps,
-            processes=these,
-            log_dir=args.log_dir,
-            profiler_options=args.profiler_options,
-        ),
+        how,
         args.model_name_or_path,
         remasking(args) if args.settings["dynamic_masking"] else None,
     )
-    if these.is_first:
+    if how.processes.is_first:
         write(args, config, model, records)
-        checkpoints.finish(args.output_dir, asked)
 
 
 def remasking(args: argparse.Namespace):

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from babelmill.heads import Head
 from babelmill.heads.base import IGNORED
 from babelmill.models.inputs import Batch, Inputs
 from babelmill.randomness import stream
+from babelmill.training.engines import Part
+from babelmill.training.run import Run
 
 _BATCHES_PER_WINDOW = 50
 
@@ -17,82 +21,105 @@ class Labeled:
     """Inputs with their targets.
 
     Attributes:
-        targets: the first axis is that of the inputs, or of groups of as many each.
-        per_token: whether the second axis is that of the tokens of an input.
+        targets: as the head's; the first axis is that of the inputs, or of groups of as
+            many each (the choices of an example).
+        of_tokens: whether the second axis is that of the tokens of an input.
     """
 
     inputs: Inputs
     targets: np.ndarray
-    per_token: bool = False
+    of_tokens: bool = False
 
     @classmethod
     def joined(cls, parts: Sequence["Labeled"]) -> "Labeled":
-        """All parts."""
+        """The examples of all parts."""
         targets = [part.targets for part in parts]
-        if parts[0].per_token:
+        of_tokens = parts[0].of_tokens
+        if of_tokens:
             longest = max(part.shape[1] for part in targets)
-            targets = [
-                np.pad(
-                    part,
-                    ((0, 0), (0, longest - part.shape[1])),
-                    constant_values=IGNORED,
-                )
-                for part in targets
-            ]
+            targets = [_widened(part, longest) for part in targets]
         inputs = Inputs.joined([part.inputs for part in parts])
-        return cls(inputs, np.concatenate(targets), parts[0].per_token)
+        return cls(inputs, np.concatenate(targets), of_tokens)
 
     def __len__(self) -> int:
         return len(self.targets)
 
-    @property
-    def group(self) -> int:
-        """How many inputs a target is for."""
-        return len(self.inputs) // len(self.targets)
-
-    @property
+    @cached_property
     def lengths(self) -> np.ndarray:
-        """The longest input of each target, (targets,) int32."""
-        return self.inputs.lengths.reshape(-1, self.group).max(1)
+        """Of the inputs of each target, (targets, inputs of a target) int32."""
+        return self.inputs.lengths.reshape(len(self.targets), -1)
 
-    def batch(self, rows: np.ndarray, pad_id: int) -> tuple[Batch, np.ndarray]:
-        """The inputs of some targets, padded to the longest, and the targets."""
-        inputs = (rows[:, None] * self.group + np.arange(self.group)).ravel()
+    def batch(self, rows: np.ndarray, fields: Sequence[str], pad_id: int) -> Batch:
+        """Some examples: ``fields`` of their inputs, and ``labels``."""
+        group = self.lengths.shape[1]
+        inputs = (rows[:, None] * group + np.arange(group)).ravel()
         batch, targets = self.inputs.batch(inputs, pad_id), self.targets[rows]
-        if self.per_token:
+        if self.of_tokens:
             targets = targets[:, : batch["input_ids"].shape[1]]
-        return batch, targets
+        return {name: batch[name] for name in fields} | {"labels": targets}
+
+
+def _widened(targets: np.ndarray, width: int) -> np.ndarray:
+    missing = ((0, 0), (0, width - targets.shape[1]))
+    return np.pad(targets, missing, constant_values=IGNORED)
 
 
 class TrainingBatches:
-    """Every example once an epoch, in batches of like length, shuffled by the seed."""
+    """Every example once an epoch, in batches of like length, shuffled by the seed.
+
+    Args:
+        fields: of the model's input (``family.input_fields``).
+        run: whose processes share every batch, and cut their shares into parts.
+    """
 
     def __init__(
-        self, train: Sequence[Labeled], batch_size: int, pad_id: int, seed: int
+        self,
+        train: Sequence[Labeled],
+        head: Head,
+        fields: Sequence[str],
+        batch_size: int,
+        pad_id: int,
+        seed: int,
+        run: Run,
     ):
         self._train = Labeled.joined(train)
-        self._lengths = self._train.lengths
+        self._longest = self._train.lengths.max(1)
+        self._head, self._fields = head, fields
         self._batch_size, self._pad_id, self._seed = batch_size, pad_id, seed
+        self._processes, self._part_size = run.processes, run.part_size(batch_size)
         self.per_epoch = -(-len(self._train) // batch_size)
 
-    def from_step(self, step: int, steps: int) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield the batches of steps ``step`` to ``steps`` with their targets."""
+    def from_step(self, step: int, steps: int) -> Iterator[tuple[list[Part], int]]:
+        """Yield this process's parts of steps ``step`` to before ``steps``.
+
+        With the number of tokens that the step has in all processes.
+        """
         while step < steps:
             epoch, at = divmod(step, self.per_epoch)
             for rows in self._epoch(epoch)[at : at + steps - step]:
-                yield self._train.batch(rows, self._pad_id)
+                yield self._parts(rows), int(self._train.lengths[rows].sum())
                 step += 1
+
+    def _parts(self, rows: np.ndarray) -> list[Part]:
+        # Rows are sorted by length: dealt like cards, all processes have as much to do.
+        mine = rows[self._processes.rank :: self._processes.world]
+        count = self._head.count(self._train.targets[rows])
+        scale = {"per_target": np.float32(1 / max(count, 1))}
+        return [
+            Part(self._train.batch(part, self._fields, self._pad_id) | scale)
+            for part in in_pieces(mine, self._part_size)
+        ]
 
     def _epoch(self, epoch: int) -> list[np.ndarray]:
         rng = stream(self._seed, "fine-tuning epoch", epoch)
         order = rng.permutation(len(self._train))
-        window = self._batch_size * _BATCHES_PER_WINDOW
         batches = []
-        for start in range(0, len(order), window):
-            part = order[start : start + window]
-            part = part[np.argsort(self._lengths[part], kind="stable")]
-            batches += [
-                part[i : i + self._batch_size]
-                for i in range(0, len(part), self._batch_size)
-            ]
+        for part in in_pieces(order, self._batch_size * _BATCHES_PER_WINDOW):
+            part = part[np.argsort(self._longest[part], kind="stable")]
+            batches += in_pieces(part, self._batch_size)
         return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def in_pieces(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    """The rows, ``size`` at a time."""
+    return [rows[start : start + size] for start in range(0, len(rows), size)]

@@ -2,39 +2,45 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from babelmill.heads import Encoded, Head
-from babelmill.models.inputs import Batch, sorted_batches
+from babelmill.models.inputs import sorted_batches
 from babelmill.models.weights import Tensors, model_tensors
+from babelmill.training.processes import Processes
 
+_ALONE = Processes()
 _BATCH_SIZE = 64
 
 
-def to_tensors(batch: Batch) -> dict[str, Any]:
-    """A batch of arrays as Paddle tensors."""
-    import paddle
-
-    return {name: paddle.to_tensor(value) for name, value in batch.items()}
-
-
 def evaluate(
-    models: ModuleType, model, encoded: Encoded, head: Head, pad_id: int
+    models: ModuleType,
+    model,
+    encoded: Encoded,
+    head: Head,
+    pad_id: int,
+    processes: Processes = _ALONE,
 ) -> float:
-    """The metric of a model of a family on the examples of one language."""
+    """The metric of a model of a family on the examples of one language.
+
+    Every process computes its share of the outputs; then all have all of them.
+    """
     import paddle
 
     outputs = np.zeros(head.output_shape(encoded.inputs), np.float32)
+    batches = sorted_batches(encoded.inputs, _BATCH_SIZE, pad_id)
     model.eval()
     with paddle.no_grad():
-        for rows, batch in sorted_batches(encoded.inputs, _BATCH_SIZE, pad_id):
-            logits = models.classify(model, to_tensors(batch)).numpy()
+        for rows, batch in islice(batches, processes.rank, None, processes.world):
+            tensors = {name: paddle.to_tensor(value) for name, value in batch.items()}
+            logits = models.classify(model, tensors).numpy()
             outputs[rows, : logits.shape[1]] = logits
     model.train()
-    predictions = head.predictions(encoded, outputs)
+    predictions = head.predictions(encoded, processes.summed(outputs))
     return head.score(head.metric, encoded.examples, predictions)
 
 
@@ -58,8 +64,12 @@ class History:
         """The mean metric on dev of every evaluation, oldest first."""
         return [record["dev_mean"] for record in self.records]
 
-    def add(self, step: int, scores: Mapping[str, float], model) -> None:
-        """Note an evaluation after ``step`` updates; keep the weights if it is best."""
+    def add(self, step: int, scores: Mapping[str, float], model) -> dict[str, Any]:
+        """Note an evaluation after ``step`` updates; keep the weights if it is best.
+
+        Returns:
+            its record.
+        """
         mean = float(np.mean(list(scores.values())))
         if not self.scores or mean > max(self.scores):
             self.best = model_tensors(model)
@@ -67,6 +77,7 @@ class History:
         record = {"step": step, "loss": loss, "dev": dict(scores), "dev_mean": mean}
         self.records.append(record)
         self.losses = []
+        return record
 
     def arrays(self) -> dict[str, Tensors]:
         """What a checkpoint keeps as arrays."""

@@ -24,31 +24,31 @@ def mask_2_of_4(weight: np.ndarray) -> np.ndarray:
     return kept.reshape(weight.T.shape).T
 
 
-class Sparsity:
-    """The masks of an encoder's linear layers; pooler and classifier stay dense."""
+def prune(model) -> dict[str, np.ndarray]:
+    """Set to zero what the masks of an encoder's linear layers leave out.
 
-    def __init__(self, model):
-        """Choose what stays by the weights that the model has now."""
-        import paddle
+    Pooler and classifier stay dense.
 
-        encoder = getattr(model, model.base_model_prefix)
-        self._masked = []
-        for name, layer in encoder.named_sublayers():
-            if not isinstance(layer, paddle.nn.Linear) or "pooler" in name:
-                continue
-            weight = layer.weight
-            if weight.shape[0] % 4:
-                raise UserError(
-                    f"sparsity 2:4: {name} has {weight.shape[0]} inputs, not a"
-                    " multiple of four"
-                )
-            mask = mask_2_of_4(weight.numpy()).astype(np.float32)
-            self._masked.append((weight, paddle.to_tensor(mask)))
+    Returns:
+        the masks of the parameters that are trained, float32 of their shapes, for an
+        engine to keep them so.
 
-    def apply(self) -> None:
-        """Set to zero what the masks leave out."""
-        import paddle
+    Raises:
+        UserError: a layer's inputs are no multiple of four.
+    """
+    import paddle
 
-        with paddle.no_grad():
-            for weight, mask in self._masked:
-                weight.multiply_(mask)
+    encoder, masks = getattr(model, model.base_model_prefix), {}
+    for name, layer in encoder.named_sublayers():
+        if not isinstance(layer, paddle.nn.Linear) or "pooler" in name:
+            continue
+        weight = layer.weight.numpy()
+        if len(weight) % 4:
+            raise UserError(
+                f"sparsity 2:4: {name} has {len(weight)} inputs, not a multiple of four"
+            )
+        mask = mask_2_of_4(weight).astype(np.float32)
+        layer.weight.set_value(weight * mask)
+        if not layer.weight.stop_gradient:
+            masks[f"{model.base_model_prefix}.{name}.weight"] = mask
+    return masks

@@ -1,10 +1,7 @@
 """The training loop: steps, validation, checkpoints, resuming."""
 
-import resource
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +17,16 @@ from babelmill.training.checkpoints import Checkpoints
 from babelmill.training.curves import Curves
 from babelmill.training.engines import Part, make_engine
 from babelmill.training.interruption import Interruption
-from babelmill.training.processes import Processes
+from babelmill.training.meter import Meter
 from babelmill.training.profiling import Profiler
 from babelmill.training.read_ahead import read_ahead
+from babelmill.training.run import Run
 from babelmill.training.steps import StepResult, Steps
 from babelmill.training.watch import LossWatch
 
 Records = list[dict[str, Any]]
 
 _BATCHES_AHEAD = 4
-
-
-@dataclass(frozen=True)
-class Run:
-    """How a run is done, not what comes of it but for the rounding of sums.
-
-    Attributes:
-        engine: dynamic or static.
-        to_static: whether the dynamic engine compiles its forward pass.
-        gradient_merge_steps: parts that each process cuts its share of a global batch
-            into, so that it fits into memory.
-        processes: this one and how many there are.
-        log_dir: folder of curves for VisualDL.
-        profiler_options: as ``Profiler`` wants.
-    """
-
-    engine: str = "dynamic"
-    to_static: bool = False
-    gradient_merge_steps: int = 1
-    processes: Processes = field(default_factory=Processes)
-    log_dir: Path | None = None
-    profiler_options: str | None = None
 
 
 def pretrain(
@@ -121,14 +97,12 @@ class _Trainer:
         layer = self._family.pretraining_model(self._config)
         if first_weights and not saved:
             self._family.load_pretraining_weights(layer, first_weights)
-        options = {"to_static": True} if self._run.to_static else {}
         self.engine = make_engine(
             self._run.engine,
             layer,
             objective(self._family),
             self._settings,
-            world=self._run.processes.world,
-            **options,
+            **self._run.engine_options(),
         )
         self._steps = Steps(self.engine, self._settings, self._run.processes.rank)
         if saved:
@@ -145,7 +119,7 @@ class _Trainer:
         steps, processes = self._settings["max_steps"], self._run.processes
         shown = bar("pretraining", "steps", total=steps, initial=self.step)
         shown.disable = not processes.is_first
-        meter = _Meter()
+        meter = Meter()
         with closing(read_ahead(self._input(rows), _BATCHES_AHEAD)) as source:
             while self.step < steps:
                 with meter.reading():
@@ -172,7 +146,7 @@ class _Trainer:
             self.step,
             processes.rank,
             processes.world,
-            -(-size // (processes.world * self._run.gradient_merge_steps)),
+            self._run.part_size(size),
             self._remask,
         )
         for share in shares:
@@ -209,8 +183,7 @@ class _Trainer:
             self._config,
             self.engine.layer(),
             self._validation,
-            processes.rank,
-            processes.world,
+            processes,
         )
         self.records.append({"step": self.step, "validation": scores})
         if processes.is_first:
@@ -237,39 +210,3 @@ class _Trainer:
         """Write what curves and profiler still hold."""
         self._curves.close()
         self._profiler.close()
-
-
-class _Meter:
-    """Tokens a second, the share of time spent waiting for input, and memory."""
-
-    def __init__(self):
-        self.restart()
-
-    def restart(self) -> None:
-        self._tokens, self._waited, self._started = 0, 0.0, time.perf_counter()
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self._waited += time.perf_counter() - start
-
-    def add(self, tokens: int) -> None:
-        self._tokens += tokens
-
-    def speed(self) -> float:
-        """Tokens of all processes a second, padding left out."""
-        return self._tokens / (time.perf_counter() - self._started)
-
-    def summary(self) -> str:
-        share = self._waited / (time.perf_counter() - self._started)
-        return f"{self.speed():.0f} tokens/s, reader {share:.1%}, {_memory()}"
-
-
-def _memory() -> str:
-    """The most memory that this process has had: of its GPU, or of the machine."""
-    import paddle
-
-    if paddle.get_device() != "cpu":
-        return f"{paddle.device.cuda.max_memory_allocated() >> 20} MB of GPU"
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB"

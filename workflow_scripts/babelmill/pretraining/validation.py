@@ -9,9 +9,11 @@ import numpy as np
 
 from babelmill.pretraining.objectives import arrays, by_direction, targets
 from babelmill.shards.layout import Rows, open_shard, take
+from babelmill.training.processes import Processes
 
 Scores = dict[str, dict[str, float]]
 
+_ALONE = Processes()
 _ROWS = 64
 # Every position of a causal row has scores of the whole vocabulary.
 _CAUSAL_ROWS = 8
@@ -24,8 +26,7 @@ def validate(
     config: dict[str, Any],
     model,
     path: Path,
-    rank: int = 0,
-    world: int = 1,
+    processes: Processes = _ALONE,
 ) -> Scores:
     """Score the rows of a validation shard; every process takes its share of them.
 
@@ -40,7 +41,7 @@ def validate(
     sums = np.zeros((len(names), 3))
     fields = family.input_fields(config)
     model.eval()
-    for rows, causal in _blocks(path, rank, world):
+    for rows, causal in _blocks(path, processes):
         words, pairs = _compare(family, model, rows, fields, causal)
         for name, values in _by_name(config, rows, causal, words):
             sums[names.index(name)] += values
@@ -49,7 +50,7 @@ def validate(
     model.train()
     return {
         name: _scores(name, *values)
-        for name, values in zip(names, _summed(sums, world), strict=True)
+        for name, values in zip(names, processes.summed(sums), strict=True)
         if values[2]
     }
 
@@ -70,9 +71,10 @@ def _names(config: dict[str, Any]) -> list[str]:
     return sorted(lang + suffix for lang in config["lang2id"] for suffix in _SUFFIXES)
 
 
-def _blocks(path: Path, rank: int, world: int) -> Iterator[tuple[Rows, bool]]:
+def _blocks(path: Path, processes: Processes) -> Iterator[tuple[Rows, bool]]:
+    first, step = processes.rank * _ROWS, processes.world * _ROWS
     with open_shard(path) as shard:
-        for start in range(rank * _ROWS, len(shard["input_ids"]), world * _ROWS):
+        for start in range(first, len(shard["input_ids"]), step):
             block = {name: shard[name][start : start + _ROWS] for name in shard}
             for rows, causal in by_direction(block):
                 size = _CAUSAL_ROWS if causal else _ROWS
@@ -120,16 +122,6 @@ def _by_name(config: dict[str, Any], rows: Rows, causal: bool, words: np.ndarray
             if here.any():
                 suffix = ">" if causal else "+" if pair else ""
                 yield langs[int(number)] + suffix, words[:, here].sum(1)
-
-
-def _summed(sums: np.ndarray, world: int) -> np.ndarray:
-    if world == 1:
-        return sums
-    import paddle
-
-    everywhere = paddle.to_tensor(sums)
-    paddle.distributed.all_reduce(everywhere)
-    return everywhere.numpy()
 
 
 def _scores(name: str, loss: float, right: float, count: float) -> dict[str, float]:

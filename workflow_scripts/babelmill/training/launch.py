@@ -82,7 +82,8 @@ def launch(script: str, arguments: list[str], processes: int, gpus: list[str]) -
         environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
     options = launcher_options(processes, logs, machine(os.environ))
     command = [sys.executable, "-m", "paddle.distributed.launch", *options]
-    command += [str(_WORKER), str(logs), script, *arguments]
+    # After "--": the launcher would take --train for short of one of its own options.
+    command += ["--", str(_WORKER), str(logs), script, *arguments]
     with (logs / "launcher.log").open("wb") as out:
         launcher = subprocess.Popen(
             command, env=environ, stdout=out, stderr=out, preexec_fn=_end_with_parent

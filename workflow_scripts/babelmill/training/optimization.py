@@ -1,12 +1,9 @@
-"""Optimizers, learning-rate schedules and the seed of every step."""
+"""Optimizers and learning-rate schedules."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-
-from babelmill.errors import UserError
-from babelmill.randomness import derived_seed
 
 Schedule = Callable[[int], float]
 
@@ -143,56 +140,6 @@ def renamed(keys: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
         if owner is not None:
             found[key] = names[owner] + key.removeprefix(owner)
     return found
-
-
-class Updates:
-    """AdamW on the parameters of a model, one global step after the other.
-
-    Weight decay leaves out biases and norms, and gradients are clipped by their global
-    norm. ``begin`` seeds Paddle from (seed, step, rank) alone, which is what makes a
-    resumed run equal to one that was never stopped.
-    """
-
-    def __init__(self, model, settings: dict[str, Any], seed: int, rank: int = 0):
-        import paddle
-
-        self._seed, self._rank = seed, rank
-        self._paddle_seed = paddle.seed
-        self._rates = learning_rates(settings)
-        parameters = {n: p for n, p in model.named_parameters() if not p.stop_gradient}
-        self._names = {p.name: name for name, p in parameters.items()}
-        clip = paddle.nn.ClipGradByGlobalNorm(settings["max_grad_norm"])
-        self._optimizer = make_optimizer(settings, parameters, self._rates, clip)
-
-    def begin(self, step: int) -> None:
-        """Seed the step's dropout and set its learning rate."""
-        self._paddle_seed(derived_seed(self._seed, "step", step, self._rank))
-        self._rates.step(step)
-
-    def apply(self, loss, step: int) -> float:
-        """Descend the gradient of ``loss``; returns its value.
-
-        Raises:
-            UserError: the loss is not a number any more.
-        """
-        value = float(loss)
-        if value != value or value in (float("inf"), float("-inf")):
-            raise UserError(
-                f"the loss is {value} at step {step}: lower learning_rate or"
-                " max_grad_norm, or lengthen the warm-up"
-            )
-        loss.backward()
-        self._optimizer.step()
-        self._optimizer.clear_grad()
-        return value
-
-    def state(self) -> dict[str, Any]:
-        """The optimizer's moments and powers as arrays, by the model's names."""
-        return optimizer_state(self._optimizer, self._names)
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put back what ``state`` gave."""
-        restore_optimizer(self._optimizer, self._names, state)
 
 
 def optimizer_state(optimizer, names: Mapping[str, str]) -> dict[str, np.ndarray]:

@@ -4,6 +4,8 @@ import os
 import signal
 from dataclasses import dataclass
 
+import numpy as np
+
 from babelmill.training.interruption import WARNINGS
 
 _SECONDS_TO_WAIT = 3600
@@ -23,13 +25,17 @@ class Processes:
 
     def any(self, flag: bool) -> bool:
         """Whether the flag of any process is set; all must ask at the same time."""
+        return bool(self.summed(np.array([int(flag)])))
+
+    def summed(self, values: np.ndarray) -> np.ndarray:
+        """The sum of the arrays of all processes; all must ask at the same time."""
         if self.world == 1:
-            return flag
+            return values
         import paddle
 
-        number = paddle.to_tensor([int(flag)])
-        paddle.distributed.all_reduce(number)
-        return bool(number)
+        everywhere = paddle.to_tensor(values)
+        paddle.distributed.all_reduce(everywhere)
+        return everywhere.numpy()
 
     def wait_for_first(self, what: str) -> None:
         """Let the others wait until the first one has done ``what`` and comes here.

@@ -6,7 +6,12 @@ __all__ = ["Engine", "Objective", "Part", "make_engine"]
 
 
 def make_engine(name: str, *arguments, **options) -> Engine:
-    """The engine of that name, ``dynamic`` or ``static``, from the same arguments."""
+    """The engine of that name, ``dynamic`` or ``static``, from the same arguments.
+
+    A layer, an objective, settings for schedule and optimizer; ``world``, the number of
+    processes; ``masks``, what weights are multiplied by after every update (by
+    parameter, of its shape).
+    """
     if name == "static":
         from babelmill.training.engines.static import StaticEngine as chosen
     else:

@@ -30,7 +30,10 @@ class DynamicEngine:
         settings: Mapping[str, Any],
         world: int = 1,
         to_static: bool = False,
+        masks: Arrays | None = None,
     ):
+        import paddle
+
         self._settings = settings
         self._world = world
         self._layer = layer
@@ -42,6 +45,7 @@ class DynamicEngine:
         self._rates = learning_rates(settings)
         self._optimizer = make_optimizer(settings, self._parameters, self._rates)
         self._names = {p.name: name for name, p in self._parameters.items()}
+        self._masks = {n: paddle.to_tensor(mask) for n, mask in (masks or {}).items()}
         self._objective, self._to_static = objective, to_static
         self._compiled: dict[tuple, Any] = {}
         self._flat = None
@@ -83,6 +87,9 @@ class DynamicEngine:
         self._rates.step(step)
         self._optimizer.step()
         self._optimizer.clear_grad(set_to_zero=False)
+        with paddle.no_grad():
+            for name, mask in self._masks.items():
+                self._parameters[name].multiply_(mask)
 
     def drop(self) -> None:
         self._flat = None

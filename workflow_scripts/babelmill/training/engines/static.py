@@ -38,6 +38,7 @@ class StaticEngine:
         objective: Objective,
         settings: Mapping[str, Any],
         world: int = 1,
+        masks: Arrays | None = None,
     ):
         import paddle
 
@@ -45,11 +46,11 @@ class StaticEngine:
         self._layer, self._objective, self._settings = layer, objective, settings
         layer.train()
         parameters = dict(layer.named_parameters())
-        self._parameters = parameters.values()
+        self._parameters, self._masks = parameters.values(), masks or {}
         self._names = {name: p.name for name, p in parameters.items()}
-        self._shapes = {
-            n: p.shape for n, p in parameters.items() if not p.stop_gradient
-        }
+        trained = {n: p for n, p in parameters.items() if not p.stop_gradient}
+        self._shapes = {n: p.shape for n, p in trained.items()}
+        self._attributes = {n: p.optimize_attr for n, p in trained.items()}
         self._size = gradients.size(self._shapes.values())
         self._rates = learning_rates(settings)
         self._scope = paddle.static.Scope()
@@ -59,6 +60,8 @@ class StaticEngine:
             self._build_reduce(world)
             self._build_apply()
         self._fill(model_tensors(self._layer))
+        for name, mask in self._masks.items():
+            self._set(f"mask of {name}", mask)
         self.drop()
 
     @contextlib.contextmanager
@@ -152,12 +155,17 @@ class StaticEngine:
                 name: _variable(shape, self._names[name])
                 for name, shape in self._shapes.items()
             }
+            for name, parameter in parameters.items():
+                parameter.optimize_attr = self._attributes[name]
             shapes = list(self._shapes.values())
             found = gradients.cut(self._flat(), shapes, factor)
             optimizer = make_optimizer(self._settings, parameters, self._rates)
             optimizer.apply_gradients(
                 list(zip(parameters.values(), found, strict=True))
             )
+            for name in self._masks:
+                mask = _variable(self._shapes[name], f"mask of {name}")
+                paddle.assign(parameters[name] * mask, parameters[name])
         self._executor.run(startup)
         owners = {self._names[name]: name for name in self._shapes}
         self._moments = renamed(self._apply.state_dict("all", self._scope), owners)
