@@ -8,6 +8,11 @@ import itertools
 import json
 from pathlib import Path
 
+from babelmill.tokenizers import load_tokenizer
+from babelmill.tokenizers.folder import language_ids, write_bert, write_xlm
+from babelmill.tokenizers.learning import WordCounts, learn_bpe
+from babelmill.tokenizers.words import TextToWords
+
 # People, places, and a frame for both, by language.
 _PEOPLE = {"en": ["Asha Mwangi", "John", "Anna Berg"], "sw": ["Asha Mwangi", "Juma"]}
 _PLACES = {"en": ["Mombasa", "New York", "Berlin"], "sw": ["Mombasa", "Dar es Salaam"]}
@@ -18,6 +23,27 @@ _FRAMES = {
 _WHO = {"en": "Who is in {place}?", "sw": "Nani yuko {place}?"}
 _WHERE = {"en": "Where is {person}?", "sw": "{person} yuko wapi?"}
 LANGUAGES = tuple(_FRAMES)
+# What stands where in the layouts, and small encoders of the words.
+COLUMNS = {
+    "ner": {"token_column": 0, "label_column": -1},
+    "squad": {},
+    "copa": {
+        "text_columns": ["premise", "question"],
+        "choice_columns": ["choice1", "choice2"],
+        "label_column": "label",
+    },
+}
+ARCHITECTURES = {
+    "bert": {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 24,
+        "initializer_range": 0.2,
+    },
+    "xlm": {"emb_dim": 16, "n_layers": 2, "n_heads": 2, "max_position_embeddings": 24},
+}
 
 
 def _worlds(lang: str) -> list[tuple[str, str, str]]:
@@ -30,6 +56,32 @@ def words() -> list[str]:
     texts += [*_WHO.values(), *_WHERE.values(), "because then"]
     text = " ".join(texts).lower().translate(str.maketrans("{}?", "   "))
     return [*sorted(set(text.split())), "?", "ba", "##ck"]
+
+
+def write_tokenizer(folder: Path, type: str) -> None:
+    """Write the folder of a tokenizer of the samples' words."""
+    if type == "bert":
+        write_bert(
+            folder, ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words()], True
+        )
+        return
+    counts = WordCounts()
+    counts.add(2 * words())
+    langs = language_ids(LANGUAGES)
+    write_xlm(folder, *learn_bpe(counts, 90, None), TextToWords(), langs)
+
+
+def write_encoder(folder: Path, type: str) -> None:
+    """Write a small encoder as pretraining here leaves one, with fresh weights."""
+    import paddle
+
+    from babelmill.models.families import family
+
+    write_tokenizer(folder, type)
+    models = family({"model_type": type})
+    config = models.full_config(ARCHITECTURES[type], load_tokenizer(folder))
+    paddle.seed(3)
+    models.save(folder, config, models.pretraining_model(config))
 
 
 def conll(lang: str) -> str:

@@ -15,8 +15,8 @@ set.
 """
 
 import argparse
-from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from babelmill.files import sha256, whole_folder, write_json, write_text
@@ -72,22 +72,22 @@ def train(
     from babelmill.finetuning.trainer import finetune
 
     kind, settings = HEADS[args.kind], args.settings
-    examples = [(lang, kind.read(path, args.labels)) for lang, path in args.train]
-    labels = args.labels or kind.labels_of([e for _, part in examples for e in part])
+    read = (kind.read(path, args.labels) for _, path in args.train)
+    labels = args.labels or kind.labels_of(chain.from_iterable(read))
     head = kind(labels, args.metric)
-
-    def labeled(lang: str, part: Sequence) -> Labeled:
-        encoded = head.encode(part, tokenizer, lang, settings)
-        return Labeled(encoded.inputs, head.targets(encoded), head.targets_of_tokens)
 
     def encoded(lang: str, path: str) -> Encoded:
         return head.encode(kind.read(path, labels), tokenizer, lang, settings)
+
+    def labeled(lang: str, path: str) -> Labeled:
+        part = encoded(lang, path)
+        return Labeled(part.inputs, head.targets(part), head.targets_of_tokens)
 
     model, config, records = finetune(
         args.encoder,
         settings,
         head,
-        [labeled(lang, part) for lang, part in examples],
+        [labeled(lang, path) for lang, path in args.train],
         {lang: encoded(lang, path) for lang, path in args.dev},
         tokenizer.pad_id,
         checkpoints,

@@ -1,7 +1,7 @@
 """What all heads have in common."""
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -73,7 +73,7 @@ class Head(abc.ABC):
         """
 
     @staticmethod
-    def labels_of(examples: Sequence[Any]) -> list[str]:
+    def labels_of(examples: Iterable[Any]) -> list[str]:
         """The labels of a task that names none, from its training examples."""
         return []
 

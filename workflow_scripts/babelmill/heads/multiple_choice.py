@@ -1,6 +1,6 @@
 """Which of some choices follows a text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ class MultipleChoice(SequenceClassification):
         return read_choices(path, labels)
 
     @staticmethod
-    def labels_of(examples: Sequence[Choice]) -> list[str]:
-        return numbers(len(examples[0].choices))
+    def labels_of(examples: Iterable[Choice]) -> list[str]:
+        return numbers(len(next(iter(examples)).choices))
 
     def encode(
         self,

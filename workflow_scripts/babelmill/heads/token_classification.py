@@ -1,7 +1,7 @@
 """A label for each word, such as the names of persons and places."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ class TokenClassification(Head):
         return read_sentences(path, labels)
 
     @staticmethod
-    def labels_of(examples: Sequence[Sentence]) -> list[str]:
+    def labels_of(examples: Iterable[Sentence]) -> list[str]:
         return sorted({label for example in examples for label in example.labels})
 
     def encode(

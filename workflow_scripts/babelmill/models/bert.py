@@ -107,8 +107,6 @@ def classification_model(
     return _build(
         config,
         _TASK_CLASSES[kind],
-        # So that PaddleNLP leaves the choices of an example in rows of their own.
-        num_choices=1,
         num_labels=num_classes,
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
@@ -146,6 +144,10 @@ def classify(model, batch: dict[str, Any]):
     """
     import paddle
 
+    if hasattr(model, "num_choices"):
+        # Its own forward cannot be traced with an open length.
+        pooled = getattr(model, model.base_model_prefix)(**_arguments(batch))[1]
+        return model.classifier(model.dropout(pooled))
     logits = model(**_arguments(batch))
     if isinstance(logits, tuple):
         # Starts and ends of answers, none of them in padding.
