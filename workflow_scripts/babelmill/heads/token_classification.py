@@ -66,8 +66,8 @@ class TokenClassification(Head):
         inputs = Inputs.gathered(built(), language_id(tokenizer, lang))
         if more := len(inputs) - len(examples):
             print(
-                f"{lang}: {len(examples)} sentences became {more} inputs more, for want"
-                f" of room in {settings['max_seq_length']} tokens",
+                f"{lang}: {len(examples)} sentences are {more} inputs more, for some are"
+                f" longer than max_seq_length ({settings['max_seq_length']})",
                 file=sys.stderr,
             )
         return Encoded(examples, inputs, places)
