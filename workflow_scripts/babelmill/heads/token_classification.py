@@ -66,7 +66,7 @@ class TokenClassification(Head):
         inputs = Inputs.gathered(built(), language_id(tokenizer, lang))
         if more := len(inputs) - len(examples):
             print(
-                f"{lang}: {len(examples)} sentences are {more} inputs more, for some are"
+                f"{lang}: {len(examples)} sentences are {more} inputs more, some being"
                 f" longer than max_seq_length ({settings['max_seq_length']})",
                 file=sys.stderr,
             )
