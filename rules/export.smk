@@ -18,9 +18,6 @@ rule export_model:
         "results/benchmarks/export_model/{model}/{task}/{training}/seed{seed}.jsonl"
     conda:
         environment
-    params:
-        max_seq_length=lambda w: plan.finetuning(w.model, w.task)["max_seq_length"],
     shell:
         "python {input.script:q} --models {input.models}"
-        " --max_seq_length {params.max_seq_length}"
         " --output_dir {output.folder} &> {log}"

@@ -6,7 +6,7 @@ gives: results/finetuned/{model}/{task}/{training}/seed{seed}/lr{rate}/
 
 
 rule finetune:
-    """Train a classifier or a regression and keep the step that is best on dev."""
+    """Train on a task and keep the step that is best on dev."""
     input:
         script=script("finetune.py"),
         encoder=lambda w: plan.encoder_inputs(w.model),
@@ -45,6 +45,7 @@ rule finetune:
         dev=lambda w, input: named(
             zip(plan.dev_languages(w.task, w.training), input.dev)
         ),
+        kind=lambda w: plan.kind(w.task),
         labels=lambda w: plan.labels(w.task),
         metric=lambda w: plan.metrics(w.task)[0],
         settings=lambda w: as_json(
@@ -54,7 +55,8 @@ rule finetune:
         state="results/state/finetuned/{model}/{task}/{training}/seed{seed}/lr{rate}",
     shell:
         "python {input.script:q} --encoder {params.encoder:q} --train {params.train}"
-        " --dev {params.dev} --labels {params.labels:q} --metric {params.metric}"
+        " --dev {params.dev} --kind {params.kind} --labels {params.labels:q}"
+        " --metric {params.metric}"
         " --settings {params.settings:q} --state {params.state}"
         " --gpus {resources.gpu} --devices {resources.processes} --threads {threads}"
         " --engine {resources.engine}"

@@ -2,7 +2,7 @@
 
 needs: results/exported/{model}/{task}/{training}/seed{seed}/,
        results/tasks/{task}/{split}.{lang}.tsv
-gives: results/predictions/{model}/{task}/{setting}/seed{seed}/{split}.{lang}.tsv,
+gives: results/predictions/{model}/{task}/{setting}/seed{seed}/{split}.{lang}.{tsv,json},
        results/scores/{model}/{task}/{setting}/seed{seed}/{split}.{lang}.json,
        results/glue_submission/{model}/seed{seed}/{submission}.tsv
 """
@@ -25,6 +25,8 @@ rule predict:
             "results/benchmarks/predict/{model}/{task}/{setting}/seed{seed}/"
             "{split}.{lang}.jsonl"
         )
+    wildcard_constraints:
+        task=any_of(plan.tasks_predicted_as("tsv")),
     conda:
         environment
     threads: 1
@@ -40,6 +42,15 @@ rule predict:
         " --score_fields {params.fields:q} --score {output.score}"
         " --gpus {resources.gpu} --threads {threads}"
         " --output {output.predictions} &> {log}"
+
+
+use rule predict as predict_answers with:
+    output:
+        predictions="results/predictions/{model}/{task}/{setting}/seed{seed}/"
+        "{split}.{lang}.json",
+        score="results/scores/{model}/{task}/{setting}/seed{seed}/{split}.{lang}.json",
+    wildcard_constraints:
+        task=any_of(plan.tasks_predicted_as("json")),
 
 
 rule predict_submission:

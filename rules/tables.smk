@@ -52,14 +52,14 @@ if xnli_table:
             environment
         params:
             task=xnli_table["task"],
-            metric=plan.metrics(xnli_table["task"])[0],
+            metrics=plan.metrics(xnli_table["task"]),
             languages=config["languages"],
             published=lambda w, input: [
                 f"--published={path}" for path in input.published
             ],
         shell:
             "python {input.script:q} --scores {input.scores} --task {params.task}"
-            " --metric {params.metric} --split test {params.published:q}"
+            " --metrics {params.metrics} --split test {params.published:q}"
             " --languages {params.languages}"
             " --csv {output.csv} --md {output.md} --tex {output.tex} &> {log}"
 

@@ -5,17 +5,20 @@ from pathlib import Path
 import numpy as np
 
 from babelmill.finetuning.batches import Labeled
-from babelmill.finetuning.objective import Objective
 from babelmill.finetuning.trainer import finetune
+from babelmill.heads import Encoded
+from babelmill.heads.sequence_classification import SequenceClassification
 from babelmill.models.families import family
 from babelmill.models.inputs import Inputs
 from babelmill.models.weights import model_tensors, save_weights
 from babelmill.models.xlm import TOKEN_COUNTS
+from babelmill.tasks import Example
 from babelmill.training.checkpoints import Checkpoints
 from pretraining_cases import SETTINGS as OPTIMIZER
 from pretraining_cases import VOCABULARY, model_config
 
 PAD = 2
+CLASSES = SequenceClassification(["a", "b", "c"], "accuracy")
 SETTINGS = {
     **OPTIMIZER,
     "batch_size": 8,
@@ -44,19 +47,25 @@ OPTIONS = {
 EXACT = {**OPTIONS, "dropout": 0.0, "adam_epsilon": 1e-4}
 
 
-def labeled(seed, count, lang_id=0):
+def encoded(seed, count, lang_id=0):
     """Examples whose class (of three) their second token tells."""
     rng = np.random.default_rng([9, seed])
     lengths = rng.integers(4, 24, count)
     ids = [rng.integers(6, VOCABULARY, length) for length in lengths]
     segments = [np.arange(length) >= 3 for length in lengths]
-    targets = np.array([tokens[1] % 3 for tokens in ids])
-    return Labeled(Inputs.of(ids, segments, lang_id), targets)
+    labels = [CLASSES.labels[tokens[1] % 3] for tokens in ids]
+    examples = [Example(str(i), "", "", label) for i, label in enumerate(labels)]
+    return Encoded(examples, Inputs.of(ids, segments, lang_id))
+
+
+def labeled(*of):
+    examples = encoded(*of)
+    return Labeled(examples.inputs, CLASSES.targets(examples))
 
 
 # 41 = 5 * 8 + 1: of a step with one example, the second process of two has nothing.
-TRAIN = [labeled(0, 30), labeled(1, 11, lang_id=1)]
-DEV = {"de": labeled(2, 70), "en": labeled(3, 150, lang_id=1)}
+TRAIN = [labeled(0, 30), labeled(1, 11, 1)]
+DEV = {"de": encoded(2, 70), "en": encoded(3, 150, 1)}
 
 
 def write_encoder(folder, model_type):
@@ -80,7 +89,7 @@ def finetuned(model_type, folder: Path, run=None, **settings):
     model, _, records = finetune(
         encoder,
         {**SETTINGS, **settings},
-        Objective(["a", "b", "c"], "accuracy"),
+        CLASSES,
         TRAIN,
         DEV,
         PAD,

@@ -29,7 +29,7 @@ FUNCTIONS = {
     "input_fields": ["config"],
     "pretraining_model": ["config"],
     "pretraining_scores": ["model", "batch", "causal"],
-    "classification_model": ["config", "num_classes", "dropout"],
+    "classification_model": ["config", "num_classes", "dropout", "kind"],
     "classify": ["model", "batch"],
     "save": ["folder", "config", "model"],
     "load": ["model", "folder"],

@@ -90,7 +90,7 @@ def finetune(
 
 def export(folder, *models):
     script(
-        *("export_model.py", "--models", *models, "--max_seq_length", 16),
+        *("export_model.py", "--models", *models),
         *("--output_dir", folder / "exported"),
     )
     return folder / "exported"
@@ -109,6 +109,7 @@ def test_from_a_published_folder_to_predictions(tmp_path, encoder):
     finetuned, exported = tmp_path / "finetuned", tmp_path / "exported"
     assert sorted(path.name for path in finetuned.iterdir()) == [
         "config.json",
+        "inference.json",
         "labels.json",
         "metrics.jsonl",
         "model.safetensors",

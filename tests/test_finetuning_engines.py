@@ -5,14 +5,14 @@ import pytest
 
 from babelmill.finetuning.batches import TrainingBatches
 from babelmill.finetuning.evaluation import evaluate
-from babelmill.finetuning.objective import Objective
+from babelmill.finetuning.objective import of_parts
 from babelmill.finetuning.sparsity import mask_2_of_4
+from babelmill.heads.sequence_classification import SequenceClassification
 from babelmill.training.processes import Processes
 from babelmill.training.run import Run
-from finetuning_cases import DEV, EXACT, OPTIONS, PAD, TRAIN, finetuned
+from finetuning_cases import CLASSES, DEV, EXACT, OPTIONS, PAD, TRAIN, finetuned
 
 FIELDS = ["input_ids", "input_mask"]
-CLASSES = Objective(["a", "b", "c"], "accuracy")
 
 
 def difference(weights, others):
@@ -175,18 +175,21 @@ def test_each_dev_example_is_evaluated_by_one_process(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("objective", "targets"),
+    ("head", "targets"),
     [
         (CLASSES, np.array([0, 2, 1, 1, 0])),
-        (Objective([], "pearson"), np.array([0.5, 4, 1, 2.5, 3], np.float32)),
+        (
+            SequenceClassification([], "pearson"),
+            np.array([0.5, 4, 1, 2.5, 3], np.float32),
+        ),
     ],
 )
-def test_parts_add_up_to_the_mean_over_the_batch(objective, targets):
+def test_parts_add_up_to_the_mean_over_the_batch(head, targets):
     import paddle
 
-    logits = np.random.default_rng(1).normal(size=(5, objective.outputs))
+    logits = np.random.default_rng(1).normal(size=(5, head.outputs))
     logits = logits.astype(np.float32)
-    if objective.labels:
+    if head.labels:
         chances = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
         mean = -np.log(chances[np.arange(5), targets]).mean()
     else:
@@ -195,8 +198,8 @@ def test_parts_add_up_to_the_mean_over_the_batch(objective, targets):
     class Given:
         classify = staticmethod(lambda model, batch: batch["logits"])
 
-    losses = objective.of_parts(Given)
-    scale = paddle.to_tensor(np.float32(1 / objective.count(targets)))
+    losses = of_parts(head, Given)
+    scale = paddle.to_tensor(np.float32(1 / head.count(targets)))
     found = sum(
         losses(
             None,

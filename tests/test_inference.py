@@ -56,7 +56,7 @@ def test_predictor_agrees_with_the_model_on_any_batch(tmp_path, config, fields):
     models = family(config)
     model = models.classification_model(config, 3, dropout=0.1)
     models.save(tmp_path, config, model)
-    export_classifier(config, tmp_path, tmp_path)
+    export_classifier(config, "sequence_classification", tmp_path, tmp_path)
     model.eval()
     examples = inputs()
     expected = np.zeros((len(examples), 3), np.float32)

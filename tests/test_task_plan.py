@@ -216,3 +216,80 @@ def test_numbers_are_learned_by_a_correlation():
     plan = plan_of(tasks={"x": {**OWN, "labels": "numbers"}})
     assert plan.labels("x") == [] and plan.metrics("x") == ["pearson"]
     task_config.check(plan.config)
+
+
+WORDS = {"format": "conll", "data": "mine", **FILES}
+ANSWERS = {"format": "squad", "data": "mine", **FILES}
+CHOICES = {
+    **{"format": "multiple_choice", "data": "mine", **FILES},
+    **{"text_columns": ["premise"], "choice_columns": ["a", "b"]},
+}
+
+
+def flags_after_split(plan, split="train"):
+    flags = plan.task_flags("x", split)
+    return flags[0:2], flags[flags.index("--split") + 2 :]
+
+
+def test_words_answers_and_choices_need_no_labels():
+    plan = plan_of(tasks={"x": WORDS})
+    assert (plan.kind("x"), plan.labels("x"), plan.metrics("x")) == (
+        *("token_classification", []),
+        ["f1"],
+    )
+    assert flags_after_split(plan) == (
+        ["--format", "conll"],
+        ["--token_column", "0", "--label_column", "-1"],
+    )
+    labels = ["B-X", "I-X", "O"]
+    own = {"labels": labels, "token_column": 1, "label_column": 3, "metric": "accuracy"}
+    plan = plan_of(tasks={"x": {**WORDS, **own}})
+    assert plan.metrics("x") == ["accuracy"]
+    assert flags_after_split(plan)[1] == [
+        *("--labels", *labels),
+        *("--token_column", "1", "--label_column", "3"),
+    ]
+    plan = plan_of(tasks={"x": CHOICES})
+    assert flags_after_split(plan)[1] == [
+        *("--text_columns", "premise", "--choice_columns", "a", "b"),
+        *("--label_column", "label"),
+    ]
+    assert plan.metrics("x") == ["accuracy"]
+    task_config.check(plan.config)
+
+
+def test_answers_are_read_with_settings_of_their_own():
+    plan = plan_of(tasks={"x": {**ANSWERS, "doc_stride": 64}})
+    assert flags_after_split(plan) == (["--format", "squad"], [])
+    settings = plan.finetuning_settings("demo-mlm", "x", "1e-5", "1")
+    assert settings["doc_stride"] == 64
+    assert settings["max_query_length"] == 64
+    assert settings["max_answer_length"] == 30
+    assert plan.metrics("x") == ["f1", "exact_match"]
+    assert plan.tasks_predicted_as("json") == ["x"]
+    assert plan.tasks_predicted_as("tsv") == ["demo-nli"]
+    nli = plan.finetuning_settings("demo-mlm", "demo-nli", "1e-5", "1")
+    assert "doc_stride" not in nli
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ({**WORDS, "metric": "matthews"}, "x.metric: metric matthews is not for token"),
+        ({**WORDS, "labels": "numbers"}, "x.labels: not for format conll"),
+        ({**WORDS, "label_column": "ner"}, "x.label_column: of conll it is a number"),
+        ({**ANSWERS, "labels": ["a", "b"]}, "x.labels: not for format squad"),
+        ({**ANSWERS, "max_query_length": 124}, "max_seq_length (128) leaves no room"),
+        ({n: v for n, v in CHOICES.items() if n != "choice_columns"}, "choice_columns"),
+        ({n: v for n, v in WORDS.items() if n != "dev"}, "tasks.x: no dev file"),
+        (
+            {**OWN, "labels": ["a", "b"], "metric": "exact_match"},
+            "x.metric: exact_match is for format squad",
+        ),
+    ],
+)
+def test_what_does_not_go_with_a_kind_is_named(task, message):
+    plan = plan_of(tasks={"x": task})
+    with pytest.raises(UserError) as error:
+        task_config.check(plan.config)
+    assert message in str(error.value)

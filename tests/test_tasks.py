@@ -25,7 +25,8 @@ def write(folder: Path, text: str, name: str = "in.tsv") -> Path:
 
 
 def examples(layout, path, labels=NLI, split="dev", **options):
-    return list(task_examples(layout, Source(path, split, **options), labels))
+    source = Source(path, split, labels=tuple(labels), **options)
+    return list(task_examples(layout, source))
 
 
 def prepare(*arguments: str | Path) -> subprocess.CompletedProcess:

@@ -1,12 +1,13 @@
 """Export a fine-tuned model for inference: of several, the best on dev.
 
-    python workflow_scripts/export_model.py --max_seq_length 128 \\
+    python workflow_scripts/export_model.py \\
         --models results/finetuned/news/nli/zero-shot/seed1/lr* \\
         --output_dir results/exported/news/nli/zero-shot/seed1
 
 writes model.json and model.pdiparams (Paddle inference program and parameters), the
-tokenizer's files, labels.json, inference.json, and in choice.json the best score on dev
-of every model. Of equally good ones the first is exported.
+tokenizer's files, labels.json, inference.json (the kind of task and what it reads of a
+text), and in choice.json the best score on dev of every model. Of equally good ones the
+first is exported.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import json
 import shutil
 from pathlib import Path
 
-from babelmill.files import read_lines, whole_folder, write_json
+from babelmill.files import read_json, read_lines, whole_folder, write_json
 from babelmill.models import runtime
 from babelmill.models.folders import load_config
 from babelmill.models.weights import WEIGHTS
@@ -38,7 +39,6 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", type=Path, nargs="+", required=True)
-    parser.add_argument("--max_seq_length", type=int, required=True)
     parser.add_argument("--output_dir", type=Path, required=True)
     args = parser.parse_args()
 
@@ -52,8 +52,8 @@ def main() -> None:
         for path in best.iterdir():
             if path.name not in _OF_TRAINING:
                 shutil.copy(path, partial)
-        export_classifier(load_config(best), best, partial)
-        write_json(partial / "inference.json", {"max_seq_length": args.max_seq_length})
+        kind = read_json(best / "inference.json")["kind"]
+        export_classifier(load_config(best), kind, best, partial)
         write_json(partial / "choice.json", choice)
 
 

@@ -8,17 +8,20 @@
         --state results/state/finetuned/news --output_dir results/finetuned/news/...
 
 writes the weights of the best step on dev (model.safetensors), config.json,
-labels.json, the tokenizer's files and metrics.jsonl. Without --labels the task is a
-regression, and labels are numbers.
+labels.json, inference.json (the kind of task and what it reads of a text), the
+tokenizer's files and metrics.jsonl. Without --labels a sequence classification is a
+regression, and its labels are numbers; other kinds find their labels in the training
+set.
 """
 
 import argparse
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from babelmill.files import sha256, whole_folder, write_json, write_text
-from babelmill.finetuning.objective import Objective
-from babelmill.metrics import METRICS
+from babelmill.heads import HEADS, Encoded
+from babelmill.kinds import KINDS, reading, reported
 from babelmill.models.folders import (
     CONFIG,
     check_fit,
@@ -26,10 +29,8 @@ from babelmill.models.folders import (
     load_config,
     save,
 )
-from babelmill.models.inputs import encode_examples
 from babelmill.models.weights import weight_files
 from babelmill.script import named, run
-from babelmill.tasks import read_examples
 from babelmill.tokenizers import Tokenizer, load_tokenizer
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
 from babelmill.training.run import Run
@@ -43,9 +44,11 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, required=True)
     parser.add_argument("--train", type=named, nargs="+", required=True)
     parser.add_argument("--dev", type=named, nargs="+", required=True)
+    parser.add_argument("--kind", choices=KINDS, default="sequence_classification")
     parser.add_argument("--labels", nargs="*", default=[], help="of the classes")
-    parser.add_argument("--metric", required=True, choices=METRICS)
+    parser.add_argument("--metric", required=True, help="that chooses the best step")
     args = parse(parser)
+    reported(args.kind, args.metric)
 
     tokenizer = load_tokenizer(args.encoder)
     length = args.settings["max_seq_length"]
@@ -55,7 +58,7 @@ def main() -> None:
     files += [sha256(path) for path in weight_files(args.encoder)]
     settings = computed(args.settings)
     identity = [
-        *(settings, args.labels, args.metric, langs, files),
+        *(settings, args.kind, args.labels, args.metric, langs, files),
         *(tokenizer.fingerprint, sha256(args.encoder / CONFIG)),
     ]
     start(__file__, args, identity, partial(train, args, tokenizer))
@@ -68,20 +71,24 @@ def train(
     from babelmill.finetuning.batches import Labeled
     from babelmill.finetuning.trainer import finetune
 
-    objective = Objective(args.labels, args.metric)
+    kind, settings = HEADS[args.kind], args.settings
+    read = (kind.read(path, args.labels) for _, path in args.train)
+    labels = args.labels or kind.labels_of(chain.from_iterable(read))
+    head = kind(labels, args.metric)
+
+    def encoded(lang: str, path: str) -> Encoded:
+        return head.encode(kind.read(path, labels), tokenizer, lang, settings)
 
     def labeled(lang: str, path: str) -> Labeled:
-        examples = read_examples(path, args.labels)
-        length = args.settings["max_seq_length"]
-        inputs = encode_examples(examples, tokenizer, lang, length)
-        return Labeled(inputs, objective.targets(examples))
+        part = encoded(lang, path)
+        return Labeled(part.inputs, head.targets(part), head.targets_of_tokens)
 
     model, config, records = finetune(
         args.encoder,
-        args.settings,
-        objective,
+        settings,
+        head,
         [labeled(lang, path) for lang, path in args.train],
-        {lang: labeled(lang, path) for lang, path in args.dev},
+        {lang: encoded(lang, path) for lang, path in args.dev},
         tokenizer.pad_id,
         checkpoints,
         how,
@@ -89,8 +96,10 @@ def train(
     if how.processes.is_first:
         with whole_folder(args.output_dir) as folder:
             copy_files(args.encoder, folder)
-            save(folder, {**config, "num_labels": objective.outputs}, model)
-            write_json(folder / "labels.json", args.labels)
+            save(folder, {**config, "num_labels": head.outputs}, model)
+            write_json(folder / "labels.json", labels)
+            read_of = {name: settings[name] for name in reading(args.kind)}
+            write_json(folder / "inference.json", {"kind": args.kind, **read_of})
             write_text(folder / "metrics.jsonl", json_lines(records))
 
 

@@ -4,9 +4,11 @@
         --input results/tasks/nli/test.sw.tsv --lang sw \\
         --output results/predictions/news/nli/.../test.sw.tsv
 
-writes id, label, prediction and the probability of each label; with --score also the
---metrics of the predictions, beside what --score_fields says of the run. --submission
-writes the columns index and prediction instead, as the GLUE benchmark takes them.
+writes id, label, prediction and the probability of each label, CoNLL's columns with a
+column of predictions more, or the JSON that SQuAD's evaluate-v1.1.py reads, by the kind
+of task. With --score come the --metrics of the predictions, beside what --score_fields
+says of the run. --submission writes the columns index and prediction instead, as the
+GLUE benchmark takes them.
 """
 
 import argparse
@@ -14,13 +16,9 @@ import json
 from pathlib import Path
 
 from babelmill.files import read_json, write_json, write_text
-from babelmill.finetuning.objective import Objective
-from babelmill.inference.predictions import prediction_table, submission
-from babelmill.metrics import METRICS
+from babelmill.heads import HEADS
 from babelmill.models import runtime
-from babelmill.models.inputs import encode_examples
 from babelmill.script import run
-from babelmill.tasks import read_examples
 from babelmill.tokenizers import load_tokenizer
 
 
@@ -31,20 +29,20 @@ def main() -> None:
 
     tokenizer = load_tokenizer(args.model)
     labels = read_json(args.model / "labels.json")
-    examples = read_examples(args.input, labels if args.score else None)
-    length = read_json(args.model / "inference.json")["max_seq_length"]
-    inputs = encode_examples(examples, tokenizer, args.lang, length)
+    settings = read_json(args.model / "inference.json")
+    head = HEADS[settings["kind"]](labels, args.metrics[0])
+    examples = head.read(args.input, labels if args.score else None)
+    encoded = head.encode(examples, tokenizer, args.lang, settings)
     predictor = Predictor(args.model, args.gpus, args.threads)
-    logits = predictor.predict(inputs, args.batch_size, tokenizer.pad_id)
+    outputs = predictor.predict(encoded.inputs, args.batch_size, tokenizer.pad_id)
+    predictions = head.predictions(encoded, outputs)
     if args.output:
-        write_text(args.output, prediction_table(examples, labels, logits))
+        write_text(args.output, head.file(examples, predictions))
     if args.submission:
-        write_text(args.submission, submission(examples, labels, logits))
+        write_text(args.submission, head.submission(examples, predictions))
     if args.score:
-        objectives = {metric: Objective(labels, metric) for metric in args.metrics}
         metrics = {
-            metric: objective.score(objective.targets(examples), logits)
-            for metric, objective in objectives.items()
+            metric: head.score(metric, examples, predictions) for metric in args.metrics
         }
         score = {**args.score_fields, "metrics": metrics, "n": len(examples)}
         write_json(args.score, score)
@@ -60,7 +58,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--submission", type=Path)
     parser.add_argument("--score", type=Path)
-    parser.add_argument("--metrics", nargs="+", choices=METRICS, default=["accuracy"])
+    parser.add_argument("--metrics", nargs="+", default=["accuracy"])
     parser.add_argument("--score_fields", type=json.loads, default={})
     parser.add_argument("--batch_size", type=int, default=64)
     parser.add_argument("--gpus", type=int, default=0)

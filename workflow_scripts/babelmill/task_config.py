@@ -6,6 +6,7 @@ from typing import Any
 from babelmill.config import check_languages, check_texts, known
 from babelmill.errors import UserError
 from babelmill.glue import GLUE, evaluations
+from babelmill.kinds import KIND_OF, reported
 from babelmill.metrics import CORRELATIONS
 from babelmill.task_plan import TRANSLATED, TaskPlan
 
@@ -50,17 +51,47 @@ def _check_task(where: str, name: str, task: Config) -> None:
         if "labels" in task or "metric" in task:
             raise UserError(f"{where}: GLUE says what its labels and metrics are")
         return
+    layout = task.get("format", "tsv")
+    kind = KIND_OF[layout]
+    for split in ("train", "dev", "test"):
+        if "format" in task and layout != "xnli" and split not in task:
+            raise UserError(f"{where}: no {split} file")
+    if kind != "sequence_classification":
+        _check_own_kind(where, kind, task)
+        return
     if "labels" not in task:
         raise UserError(f"{where}: labels are missing: a list, or the word numbers")
-    for split in ("train", "dev", "test"):
-        if task.get("format") in ("tsv", "jsonl") and split not in task:
-            raise UserError(f"{where}: no {split} file")
     numbers, metric = task["labels"] == "numbers", task.get("metric")
+    if metric == "exact_match":
+        raise UserError(f"{where}.metric: {metric} is for format squad")
     if metric and numbers != (metric in CORRELATIONS):
         kind = "numbers" if numbers else "classes"
         raise UserError(f"{where}.metric: {metric} is not for labels that are {kind}")
     if metric in ("f1", "accuracy_f1") and len(task["labels"]) != 2:
         raise UserError(f"{where}.metric: {metric} is for tasks of two labels")
+
+
+def _check_own_kind(where: str, kind: str, task: Config) -> None:
+    """Refuse what does not go with words, answers or choices."""
+    if "metric" in task:
+        try:
+            reported(kind, task["metric"])
+        except UserError as error:
+            raise UserError(f"{where}.metric: {error}") from None
+    labels = task.get("labels", [])
+    if labels == "numbers" or (labels and kind == "question_answering"):
+        raise UserError(f"{where}.labels: not for format {task['format']}")
+    if kind == "multiple_choice" and "choice_columns" not in task:
+        raise UserError(f"{where}: choice_columns are missing: the keys of the choices")
+    column = task.get("label_column", -1)
+    if kind == "token_classification" and not isinstance(column, int):
+        raise UserError(f"{where}.label_column: of conll it is a number, from 0")
+    longest = task["finetuning"]["max_seq_length"]
+    if kind == "question_answering" and longest < task["max_query_length"] + 8:
+        raise UserError(
+            f"{where}: finetuning.max_seq_length ({longest}) leaves no room for a text"
+            f" after a question of max_query_length ({task['max_query_length']})"
+        )
 
 
 def _check_settings(where: str, name: str, settings: list[str], plan: TaskPlan) -> None:

@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from babelmill.glue import GLUE, MISMATCHED, evaluations, submissions
+from babelmill.kinds import KIND_OF, KINDS, reported
 from babelmill.plan import Plan
 
 FINE_TUNING = "fine-tuning"  # The setting of GLUE.
@@ -28,19 +29,39 @@ class TaskPlan(Plan):
 
     # Tasks
 
+    def kind(self, task: str) -> str:
+        """The kind of a task, a key of ``KINDS``."""
+        return KIND_OF[self._task(task).get("format", "tsv")]
+
+    def tasks_predicted_as(self, suffix: str) -> list[str]:
+        """The tasks whose predictions have a suffix."""
+        return [
+            name
+            for name in self.config["tasks"]
+            if KINDS[self.kind(name)].predictions == suffix
+        ]
+
     def labels(self, task: str) -> list[str]:
-        """The classes of a task, in the order of the model's outputs; none: numbers."""
+        """The classes of a task, in the order of the model's outputs.
+
+        None are numbers, or classes that the training set names.
+        """
         entry = self._task(task)
         if entry.get("format") == "glue":
             return list(GLUE[task].labels)
-        return [] if entry["labels"] == "numbers" else entry["labels"]
+        labels = entry.get("labels", [])
+        return [] if labels == "numbers" else labels
 
     def metrics(self, task: str) -> list[str]:
         """What is reported of a task; the best step is chosen by the first."""
         entry = self._task(task)
         if entry.get("format") == "glue":
             return list(GLUE[task].metrics)
-        return [entry.get("metric", "accuracy" if self.labels(task) else "pearson")]
+        kind = self.kind(task)
+        first = KINDS[kind].metrics[0][0]
+        if entry.get("labels") == "numbers":
+            first = "pearson"
+        return reported(kind, entry.get("metric", first))
 
     def task_file(self, task: str, split: str, lang: str) -> tuple[str, str]:
         """The dataset to download ("" for local files) and the file to read in it."""
@@ -67,19 +88,22 @@ class TaskPlan(Plan):
     def task_flags(self, task: str, split: str) -> list[str]:
         """Flags of prepare_task.py."""
         entry = self._task(task)
-        layout, columns = entry.get("format", "tsv"), entry["text_columns"]
-        label_column = entry["label_column"]
+        layout = entry.get("format", "tsv")
+        columns = {"label_column": -1 if layout == "conll" else "label", **entry}
         if layout == "xnli" and split == TRANSLATED:
             # XNLI's own columns, in a file of one language.
-            layout, columns = "tsv", ["sentence1", "sentence2"]
-            label_column = "gold_label"
+            layout = "tsv"
+            columns["text_columns"] = ["sentence1", "sentence2"]
+            columns["label_column"] = "gold_label"
         flags = ["--format", layout, "--split", split.partition("_")[0]]
         if labels := self.labels(task):
             flags += ["--labels", *labels]
         if layout == "glue":
             flags += ["--task_name", _scored_as(task, split)]
-        elif layout != "xnli":
-            flags += ["--text_columns", *columns, "--label_column", label_column]
+        for name in KINDS[KIND_OF[layout]].layouts[layout]:
+            value = columns[name]
+            words = value if isinstance(value, list) else [str(value)]
+            flags += [f"--{name}", *words]
         if split in entry["limit"]:
             flags += ["--limit", str(entry["limit"][split])]
         return flags
@@ -119,8 +143,9 @@ class TaskPlan(Plan):
         self, model: str, task: str, rate: str, seed: str
     ) -> dict[str, Any]:
         """The settings of one job of the grid."""
-        grid = self.finetuning(model, task)
-        return {**grid, "learning_rate": float(rate), "seed": int(seed)}
+        grid, entry = self.finetuning(model, task), self._task(task)
+        reading = {name: entry[name] for name in KINDS[self.kind(task)].reading}
+        return {**grid, **reading, "learning_rate": float(rate), "seed": int(seed)}
 
     def learning_rates(self, model: str, task: str) -> list[str]:
         """The grid of learning rates, as they stand in paths."""

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from babelmill.finetuning.batches import Labeled
-from babelmill.finetuning.objective import Objective
+from babelmill.heads import Encoded, Head
 from babelmill.models.inputs import sorted_batches
 from babelmill.models.weights import Tensors, model_tensors
 from babelmill.training.processes import Processes
@@ -21,26 +20,28 @@ _BATCH_SIZE = 64
 def evaluate(
     models: ModuleType,
     model,
-    examples: Labeled,
-    objective: Objective,
+    encoded: Encoded,
+    head: Head,
     pad_id: int,
     processes: Processes = _ALONE,
 ) -> float:
     """The metric of a model of a family on the examples of one language.
 
-    Every process computes its share of the logits; then all have all of them.
+    Every process computes its share of the outputs; then all have all of them.
     """
     import paddle
 
-    logits = np.zeros((len(examples.targets), objective.outputs), np.float32)
-    batches = sorted_batches(examples.inputs, _BATCH_SIZE, pad_id)
+    outputs = np.zeros(head.output_shape(encoded.inputs), np.float32)
+    batches = sorted_batches(encoded.inputs, _BATCH_SIZE, pad_id)
     model.eval()
     with paddle.no_grad():
         for rows, batch in islice(batches, processes.rank, None, processes.world):
             tensors = {name: paddle.to_tensor(value) for name, value in batch.items()}
-            logits[rows] = models.classify(model, tensors).numpy()
+            logits = models.classify(model, tensors).numpy()
+            outputs[rows, : logits.shape[1]] = logits
     model.train()
-    return objective.score(examples.targets, processes.summed(logits))
+    predictions = head.predictions(encoded, processes.summed(outputs))
+    return head.score(head.metric, encoded.examples, predictions)
 
 
 @dataclass

@@ -10,8 +10,9 @@ from babelmill.finetuning.batches import Labeled, TrainingBatches
 from babelmill.finetuning.duration import Duration
 from babelmill.finetuning.evaluation import History, evaluate
 from babelmill.finetuning.layers import decay_learning_rates, freeze_layers
-from babelmill.finetuning.objective import Objective
+from babelmill.finetuning.objective import of_parts
 from babelmill.finetuning.sparsity import prune
+from babelmill.heads import Encoded, Head
 from babelmill.models.families import family
 from babelmill.models.folders import load_config
 from babelmill.models.weights import load_tensors
@@ -33,14 +34,14 @@ _BATCHES_AHEAD = 4
 def finetune(
     encoder: Path,
     settings: dict[str, Any],
-    objective: Objective,
+    head: Head,
     train: Sequence[Labeled],
-    dev: Mapping[str, Labeled],
+    dev: Mapping[str, Encoded],
     pad_id: int,
     checkpoints: Checkpoints,
     run: Run | None = None,
 ):
-    """Train on ``train``; select by the objective's mean metric over ``dev``.
+    """Train on ``train``; select by the head's mean metric over ``dev``.
 
     Args:
         encoder: folder of a pretrained model.
@@ -56,9 +57,7 @@ def finetune(
         UserError: the loss is no number.
     """
     config = load_config(encoder)
-    trainer = _Trainer(
-        config, settings, objective, dev, pad_id, checkpoints, run or Run()
-    )
+    trainer = _Trainer(config, settings, head, dev, pad_id, checkpoints, run or Run())
     trainer.start(encoder, train)
     # Not before: importing PaddleNLP's models takes Paddle's signal handlers away, and
     # Python's with them. Before the first step there is nothing to save.
@@ -72,14 +71,14 @@ class _Trainer:
         self,
         config: dict[str, Any],
         settings: dict[str, Any],
-        objective: Objective,
-        dev: Mapping[str, Labeled],
+        head: Head,
+        dev: Mapping[str, Encoded],
         pad_id: int,
         checkpoints: Checkpoints,
         run: Run,
     ):
         self._config, self._settings, self._run = config, settings, run
-        self._objective, self._dev, self._pad_id = objective, dev, pad_id
+        self._head, self._dev, self._pad_id = head, dev, pad_id
         self._checkpoints = checkpoints
         self._family = family(config)
         self._step, self.history = 0, History()
@@ -91,10 +90,10 @@ class _Trainer:
     def start(self, encoder: Path, train: Sequence[Labeled]) -> None:
         """Make the engine, and fill it from the newest checkpoint if there is one."""
         saved = self._checkpoints.load()
-        settings, objective = self._settings, self._objective
+        settings, head = self._settings, self._head
         self._batches = TrainingBatches(
             train,
-            objective,
+            head,
             self._family.input_fields(self._config),
             settings["batch_size"],
             self._pad_id,
@@ -106,13 +105,11 @@ class _Trainer:
             "max_steps": self._duration.steps,
             "warmup_steps": self._duration.warmup_steps,
         }
-        model = _fresh_model(
-            self._family, self._config, encoder, settings, objective.outputs
-        )
+        model = _fresh_model(self._family, self._config, encoder, settings, head)
         self._engine = make_engine(
             self._run.engine,
             model,
-            objective.of_parts(self._family),
+            of_parts(head, self._family),
             {**settings, **lengths},
             masks=prune(model) if settings["sparsity"] else None,
             **self._run.engine_options(),
@@ -162,12 +159,12 @@ class _Trainer:
             lang: evaluate(
                 self._family,
                 model,
-                examples,
-                self._objective,
+                encoded,
+                self._head,
                 self._pad_id,
                 self._run.processes,
             )
-            for lang, examples in self._dev.items()
+            for lang, encoded in self._dev.items()
         }
         record = self.history.add(self._step, scores, model)
         shown.set_postfix_str(f"dev {record['dev_mean']:.4f}, {speed[0]}")
@@ -206,14 +203,16 @@ def _fresh_model(
     config: dict[str, Any],
     encoder: Path,
     settings: Mapping[str, Any],
-    outputs: int,
+    head: Head,
 ):
     """The pretrained encoder below a new head, and what of it is not to be trained."""
     import paddle
 
     # Also the seed of the new head's weights.
     paddle.seed(derived_seed(settings["seed"], "head"))
-    model = models.classification_model(config, outputs, settings["dropout"])
+    model = models.classification_model(
+        config, head.outputs, settings["dropout"], head.kind
+    )
     models.load_pretrained_encoder(model, encoder)
     if settings["center_languages"] and "lang_ids" in models.input_fields(config):
         models.center_languages(model, encoder)

@@ -9,7 +9,9 @@ PROGRAM = "model"  # model.json and model.pdiparams
 _DTYPES = {"input_mask": "float32"}
 
 
-def export_classifier(config: dict[str, Any], weights: Path, folder: Path) -> None:
+def export_classifier(
+    config: dict[str, Any], kind: str, weights: Path, folder: Path
+) -> None:
     """Write the program that maps a batch of any size to logits.
 
     Its inputs are the fields that the model's family takes, all (rows, length).
@@ -17,7 +19,7 @@ def export_classifier(config: dict[str, Any], weights: Path, folder: Path) -> No
     import paddle
 
     models = family(config)
-    model = models.classification_model(config, config["num_labels"], dropout=0.0)
+    model = models.classification_model(config, config["num_labels"], 0.0, kind)
     models.load(model, weights)
     model.eval()
 

@@ -33,7 +33,7 @@ class Predictor:
         self.fields: list[str] = self._predictor.get_input_names()
 
     def logits(self, batch: Batch) -> np.ndarray:
-        """Scores (rows, classes) float32 of one batch."""
+        """What the model gives for one batch, (rows, ...) float32."""
         for name in self.fields:
             self._predictor.get_input_handle(name).copy_from_cpu(batch[name])
         self._predictor.run()
@@ -41,12 +41,17 @@ class Predictor:
         return self._predictor.get_output_handle(output).copy_to_cpu()
 
     def predict(self, inputs: Inputs, batch_size: int, pad_id: int) -> np.ndarray:
-        """Scores (examples, classes) of all inputs, each computed once, in order."""
-        rows_done: list[np.ndarray] = []
-        logits: list[np.ndarray] = []
+        """What the model gives for all inputs, each computed once, in order.
+
+        Returns:
+            (inputs, outputs), or of each token (inputs, longest, outputs) float32.
+        """
+        outputs: np.ndarray | None = None
         batches = sorted_batches(inputs, batch_size, pad_id)
         for rows, batch in progress(batches, "predicting", "batches"):
-            rows_done.append(rows)
-            logits.append(self.logits(batch))
-        order = np.argsort(np.concatenate(rows_done))
-        return np.concatenate(logits)[order]
+            logits = self.logits(batch)
+            if outputs is None:
+                # The first batch is the longest.
+                outputs = np.zeros((len(inputs), *logits.shape[1:]), np.float32)
+            outputs[rows, : logits.shape[1]] = logits
+        return outputs

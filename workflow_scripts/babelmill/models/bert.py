@@ -11,6 +11,7 @@ from babelmill.models.folders import (  # noqa: F401
     load_pretraining_weights,
     save,
 )
+from babelmill.models.inputs import NEVER
 from babelmill.models.naming import NAMING
 from babelmill.models.paddlenlp_classes import configuration_module, model_module
 from babelmill.tokenizers import Tokenizer
@@ -43,6 +44,12 @@ _ARCHITECTURE = {
 _TASK_EMBEDDINGS = ("use_task_id", "task_type_vocab_size", "task_id")
 _ACTIVATIONS = ("gelu", "relu", "silu")
 _CLASSES = {"bert": "Bert", "ernie": "Ernie"}
+_TASK_CLASSES = {
+    "sequence_classification": "ForSequenceClassification",
+    "token_classification": "ForTokenClassification",
+    "question_answering": "ForQuestionAnswering",
+    "multiple_choice": "ForMultipleChoice",
+}
 
 
 def full_config(architecture: dict[str, Any], tokenizer: Tokenizer) -> dict[str, Any]:
@@ -90,11 +97,16 @@ def pretraining_model(config: dict[str, Any]):
     return _build(config, "ForPretraining")
 
 
-def classification_model(config: dict[str, Any], num_classes: int, dropout: float):
-    """The encoder with a linear layer on the pooled first token."""
+def classification_model(
+    config: dict[str, Any],
+    num_classes: int,
+    dropout: float,
+    kind: str = "sequence_classification",
+):
+    """The encoder with a linear layer on the pooled first token, or on every token."""
     return _build(
         config,
-        "ForSequenceClassification",
+        _TASK_CLASSES[kind],
         num_labels=num_classes,
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
@@ -124,8 +136,24 @@ def encode(encoder, batch: dict[str, Any]):
 
 
 def classify(model, batch: dict[str, Any]):
-    """Logits (rows, num_classes) of a classification model."""
-    return model(**_arguments(batch))
+    """Logits of a classification model.
+
+    Returns:
+        (rows, num_classes), or for each token (rows, length, num_classes); with
+        ``multiple_choice`` each choice is a row, and it has one class.
+    """
+    import paddle
+
+    if hasattr(model, "num_choices"):
+        # Its own forward cannot be traced with an open length.
+        pooled = getattr(model, model.base_model_prefix)(**_arguments(batch))[1]
+        return model.classifier(model.dropout(pooled))
+    logits = model(**_arguments(batch))
+    if isinstance(logits, tuple):
+        # Starts and ends of answers, none of them in padding.
+        padding = 1 - batch["input_mask"].unsqueeze(-1)
+        return paddle.stack(logits, axis=-1) - NEVER * padding
+    return logits
 
 
 def _arguments(batch: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 | ``full_config(architecture, tokenizer)`` | the config.json of a new model |
 | ``pretraining_model(config)`` | a model with its pretraining heads, fresh |
 | ``pretraining_scores(model, batch, causal)`` | of words, and of pairs or None |
-| ``classification_model(config, num_classes, dropout)`` | a model with a classifier |
+| ``classification_model(config, num_classes, dropout, kind)`` | with a classifier |
 | ``classify(model, batch)`` | its logits |
 | ``encode(encoder, batch)`` | hidden states |
 | ``INPUTS``, ``input_fields(config)`` | fields of a batch that the encoder takes |

@@ -1,9 +1,9 @@
 """Texts and text pairs as the inputs of an encoder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from babelmill.truncation import fitting_lengths
 
 # Texts whose tokens are Python objects at one time.
 _TEXTS_AT_ONCE = 10_000
+
+# What is taken from the score of what cannot be; half precision still holds it.
+NEVER = 1e4
 
 Batch = dict[str, np.ndarray]
 
@@ -50,6 +53,16 @@ class Inputs:
             lengths,
             np.full(len(ids), lang_id, np.int32),
         )
+
+    @classmethod
+    def gathered(
+        cls, built: Iterable[tuple[Sequence[int], Sequence[int]]], lang_id: int
+    ) -> "Inputs":
+        """As ``of``, from pairs of ids and segments of which few are in memory."""
+        rest, parts = iter(built), []
+        while some := list(islice(rest, _TEXTS_AT_ONCE)):
+            parts.append(cls.of(*zip(*some, strict=True), lang_id))
+        return cls.joined(parts)
 
     @classmethod
     def joined(cls, parts: Sequence["Inputs"]) -> "Inputs":
@@ -117,11 +130,7 @@ def encode_texts(
     Raises:
         UserError: the tokenizer has no id for the language.
     """
-    if tokenizer.lang2id and lang not in tokenizer.lang2id:
-        raise UserError(
-            f"the tokenizer does not know the language {lang}; it knows:"
-            f" {' '.join(sorted(tokenizer.lang2id))}"
-        )
+    lang_id = language_id(tokenizer, lang)
     special = len(tokenizer.build_inputs([], [] if pairs else None)[0])
     room = max_seq_length - special
     parts = []
@@ -130,10 +139,22 @@ def encode_texts(
         first = tokenizer.encode_lines(texts[some], lang)
         second = tokenizer.encode_lines(pairs[some], lang) if pairs else None
         built = [tokenizer.build_inputs(*cut) for cut in _cut(first, second, room)]
-        parts.append(
-            Inputs.of(*zip(*built, strict=True), tokenizer.lang2id.get(lang, 0))
-        )
+        parts.append(Inputs.of(*zip(*built, strict=True), lang_id))
     return Inputs.joined(parts)
+
+
+def language_id(tokenizer: Tokenizer, lang: str) -> int:
+    """The number of a language's embedding, 0 where there are none.
+
+    Raises:
+        UserError: the tokenizer has no id for the language.
+    """
+    if tokenizer.lang2id and lang not in tokenizer.lang2id:
+        raise UserError(
+            f"the tokenizer does not know the language {lang}; it knows:"
+            f" {' '.join(sorted(tokenizer.lang2id))}"
+        )
+    return tokenizer.lang2id.get(lang, 0)
 
 
 def _cut(
@@ -151,7 +172,7 @@ def _cut(
 def sorted_batches(
     inputs: Inputs, batch_size: int, pad_id: int
 ) -> Iterator[tuple[np.ndarray, Batch]]:
-    """Yield batches of inputs of like length, with the places of their rows."""
+    """Yield batches of inputs of like length, with their rows; the longest first."""
     order = np.argsort(-inputs.lengths, kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]

@@ -32,7 +32,7 @@ _XLM = (
     # Tied to the embeddings, or a buffer of torch's.
     (r"^pred_layer\.proj\.weight$|^(xlm\.)?position_ids$", ""),
     (r"^pred_layer\.proj\.bias$", "pred_layer.bias"),
-    (r"^sequence_summary\.summary\.", "classifier."),
+    (r"^sequence_summary\.summary\.|^qa_outputs\.", "classifier."),
 )
 _BERT = (
     # RoBERTa's names.
@@ -48,6 +48,7 @@ _BERT = (
     (r"^cls\.predictions\.(decoder\.)?bias$", "cls.predictions.decoder_bias"),
     (r"^cls\.predictions\.transform\.LayerNorm\.", "cls.predictions.layer_norm."),
     (r"^cls\.predictions\.transform\.dense\.", "cls.predictions.transform."),
+    (r"^qa_outputs\.", "classifier."),
     (r"embeddings\.LayerNorm\.", "embeddings.layer_norm."),
     (r"encoder\.layer\.", "encoder.layers."),
     (r"attention\.self\.query\.", "self_attn.q_proj."),
@@ -62,7 +63,7 @@ _BERT = (
 
 
 def _bert(prefix: str) -> Naming:
-    heads = (f"{prefix}pooler.", "cls.", "classifier.", "qa_outputs.")
+    heads = (f"{prefix}pooler.", "cls.", "classifier.")
     return Naming(prefix, heads, _BERT)
 
 

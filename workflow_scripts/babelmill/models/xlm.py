@@ -14,6 +14,7 @@ from babelmill.models.folders import (  # noqa: F401
     load_pretraining_weights,
     save,
 )
+from babelmill.models.inputs import NEVER
 from babelmill.models.naming import NAMING
 from babelmill.models.paddlenlp_classes import configuration_module, model_module
 from babelmill.models.weights import read_weights
@@ -21,6 +22,14 @@ from babelmill.tokenizers import Tokenizer
 
 TOKEN_COUNTS = "token_counts.safetensors"
 PREFIX, HEADS, _ = NAMING["xlm"]
+
+_TASK_CLASSES = {
+    "sequence_classification": "XLMForSequenceClassification",
+    "token_classification": "XLMForTokenClassification",
+    "question_answering": "XLMForQuestionAnsweringSimple",
+    "multiple_choice": "XLMForMultipleChoice",
+}
+_OF_TOKENS = ("XLMForTokenClassification", "XLMForQuestionAnsweringSimple")
 
 # Encoder inputs: fields of a batch -> arguments of PaddleNLP's forward.
 INPUTS = {
@@ -75,13 +84,19 @@ def pretraining_model(config: dict[str, Any]):
     return model_module("xlm").XLMWithLMHeadModel(_paddlenlp_config(config))
 
 
-def classification_model(config: dict[str, Any], num_classes: int, dropout: float):
-    """XLM with a linear layer on the first token (Lample & Conneau 2019, 5.1)."""
-    module = model_module("xlm")
+def classification_model(
+    config: dict[str, Any],
+    num_classes: int,
+    dropout: float,
+    kind: str = "sequence_classification",
+):
+    """XLM with a linear layer on the first token (Lample & Conneau 2019, 5.1).
+
+    On every token, where the kind of task is one of tokens.
+    """
     config = {**config, "dropout": dropout, "attention_dropout": dropout}
-    return module.XLMForSequenceClassification(
-        _paddlenlp_config(config, num_classes=num_classes)
-    )
+    build = getattr(model_module("xlm"), _TASK_CLASSES[kind])
+    return build(_paddlenlp_config(config, num_classes=num_classes))
 
 
 def pretraining_scores(model, batch: dict[str, Any], causal: bool = False):
@@ -132,8 +147,21 @@ def encode(encoder, batch: dict[str, Any], causal: bool = False):
 
 
 def classify(model, batch: dict[str, Any]):
-    """Logits (rows, num_classes) of a classification model."""
-    return model.classifier(model.dropout(encode(model.xlm, batch))[:, 0])
+    """Logits of a classification model.
+
+    Returns:
+        (rows, num_classes), or for each token (rows, length, num_classes); with
+        ``multiple_choice`` each choice is a row, and it has one class.
+    """
+    hidden = encode(model.xlm, batch)
+    if hasattr(model, "dropout"):
+        hidden = model.dropout(hidden)
+    name = type(model).__name__
+    logits = model.classifier(hidden if name in _OF_TOKENS else hidden[:, 0])
+    if name == _TASK_CLASSES["question_answering"]:
+        # No answer starts or ends in padding.
+        logits = logits - NEVER * (1 - batch["input_mask"].unsqueeze(-1))
+    return logits
 
 
 def center_languages(model, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from babelmill.errors import UserError
@@ -17,17 +18,19 @@ def read(source: Source) -> Iterator[tuple[int, Example]]:
         UserError: a line that is no JSON object, an object that lacks a key, or a text
             that is no string of Unicode characters.
     """
-    index = 0
-    for number, line in enumerate(read_lines(source.path), 1):
-        if not line.strip():
-            continue
+    for index, (number, row) in enumerate(objects(source.path)):
         where = f"{source.path}, line {number}"
-        row = _object(line, where)
-        texts = [_text(row, key, where) for key in source.text_columns]
+        texts = [text_of(row, key, where) for key in source.text_columns]
         text_a, text_b = [*texts, ""][:2]
-        label = _label(row, source.label_column, where) if source.label_column else None
+        label = label_of(row, source.label_column, where)
         yield number, Example(str(index), text_a, text_b, label)
-        index += 1
+
+
+def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line number and object of every line that is not empty."""
+    for number, line in enumerate(read_lines(path), 1):
+        if line.strip():
+            yield number, _object(line, f"{path}, line {number}")
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
@@ -40,21 +43,30 @@ def _object(line: str, where: str) -> dict[str, Any]:
     return row
 
 
-def _value(row: dict[str, Any], key: str, where: str) -> Any:
+def value_of(row: dict[str, Any], key: str, where: str) -> Any:
+    """A value of an object, which must have it."""
     if key not in row:
         raise UserError(f"{where}: no key {key}; the object has {', '.join(row)}")
     return row[key]
 
 
-def _text(row: dict[str, Any], key: str, where: str) -> str:
-    value = _value(row, key, where)
+def text_of(row: dict[str, Any], key: str, where: str) -> str:
+    """A text of an object."""
+    return checked_text(value_of(row, key, where), f"{where}: {key}")
+
+
+def checked_text(value: Any, where: str) -> str:
+    """A value that must be a string of Unicode characters."""
     if not isinstance(value, str):
-        raise UserError(f"{where}: {key} is {json.dumps(value)}, not a string")
+        raise UserError(f"{where} is {json.dumps(value)}, not a string")
     if any("\ud800" <= character <= "\udfff" for character in value):
-        raise UserError(f"{where}: {key} holds half a surrogate pair: mend the escape")
+        raise UserError(f"{where} holds half a surrogate pair: mend the escape")
     return value
 
 
-def _label(row: dict[str, Any], key: str, where: str) -> str:
-    value = _value(row, key, where)
+def label_of(row: dict[str, Any], key: str | None, where: str) -> str | None:
+    """The label of an object; none without a key."""
+    if not key:
+        return None
+    value = value_of(row, key, where)
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,29 +1,46 @@
 """The layouts of task data that can be read, and the one way to read them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from babelmill.errors import UserError
-from babelmill.tasks import glue, jsonl, tsv, xnli
-from babelmill.tasks.examples import Example, check_label
+from babelmill.tasks import conll, glue, jsonl, multiple_choice, squad, tsv, xnli
+from babelmill.tasks.examples import Example, Row, check_label
 from babelmill.tasks.source import Source
 
-READERS = {"xnli": xnli.read, "glue": glue.read, "tsv": tsv.read, "jsonl": jsonl.read}
+READERS = {
+    "xnli": xnli.read,
+    "glue": glue.read,
+    "tsv": tsv.read,
+    "jsonl": jsonl.read,
+    "conll": conll.read,
+    "squad": squad.read,
+    "multiple_choice": multiple_choice.read,
+}
+# What their examples are, where not ``Example``.
+_FORMS = {
+    "conll": conll.Sentence,
+    "squad": squad.Question,
+    "multiple_choice": multiple_choice.Choice,
+}
 # Of the official data, some holds empty texts (QQP), and all of it counts.
 _OWN = ("tsv", "jsonl")
 
 
-def task_examples(
-    layout: str, source: Source, labels: Sequence[str]
-) -> Iterator[Example | None]:
+def form(layout: str) -> type[Row]:
+    """What the examples of a layout are."""
+    return _FORMS.get(layout, Example)
+
+
+def task_examples(layout: str, source: Source) -> Iterator[Row | None]:
     """Yield the examples of a file, one at a time, with their labels checked.
 
-    ``None`` stands for a row that the official data itself leaves out (XNLI without a
-    gold label, torn rows of QQP), so that the caller can count them.
+    ``None`` stands for an example that is left out, as the official code leaves it out
+    (XNLI without a gold label, torn rows of QQP, answers that are not where SQuAD says
+    they are), so that the caller can count them.
 
     Args:
         layout: a key of ``READERS``.
         source: the file.
-        labels: the task's label names; none for regression.
 
     Raises:
         UserError: the file is not as the layout says, a label is not the task's, a
@@ -33,10 +50,12 @@ def task_examples(
     for number, example in READERS[layout](source):
         if example is not None:
             empty = False
+        if isinstance(example, Example):
             if layout in _OWN:
                 _check_texts(source, number, example)
             if example.label is not None:
-                check_label(example.label, labels, f"{source.path}, line {number}")
+                where = f"{source.path}, line {number}"
+                check_label(example.label, source.labels, where)
         yield example
     if empty:
         raise UserError(f"{source.path}: no examples in the file")

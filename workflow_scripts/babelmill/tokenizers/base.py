@@ -36,6 +36,21 @@ class Tokenizer(abc.ABC):
     def encode_lines(self, lines: Sequence[str], lang: str) -> list[np.ndarray]:
         """The int32 ids of each line of text in ``lang``, without special tokens."""
 
+    def encode_words(self, words: Sequence[str], lang: str) -> list[np.ndarray]:
+        """The int32 ids of each of some words, cut out of their texts already."""
+        return self.encode_lines(words, lang)
+
+    @abc.abstractmethod
+    def encode_with_offsets(
+        self, lines: Sequence[str], lang: str
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """As ``encode_lines``, and what each token stands for.
+
+        Returns:
+            for each line, its ids (tokens,) int32, and start and end in characters of
+            the line, (tokens, 2) int32; all tokens of a word may have the whole word's.
+        """
+
     @abc.abstractmethod
     def tokenize(self, line: str, lang: str) -> list[str]:
         """The pieces of one line, without special tokens."""

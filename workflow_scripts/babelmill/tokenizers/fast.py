@@ -85,6 +85,18 @@ class FastTokenizer(Tokenizer):
         )
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
 
+    def encode_with_offsets(
+        self, lines: Sequence[str], lang: str
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        encodings = self._library.encode_batch(list(lines), add_special_tokens=False)
+        return [
+            (
+                np.array(encoding.ids, np.int32),
+                np.array(encoding.offsets, np.int32).reshape(-1, 2),
+            )
+            for encoding in encodings
+        ]
+
     def tokenize(self, line: str, lang: str) -> list[str]:
         return self._library.encode(line, add_special_tokens=False).tokens
 

@@ -6,6 +6,7 @@ from itertools import chain, islice
 
 import numpy as np
 
+from babelmill.tokenizers.alignment import word_spans
 from babelmill.tokenizers.base import Tokenizer
 from babelmill.tokenizers.bpe import END_OF_WORD, BytePairEncoding, Merge
 from babelmill.tokenizers.cache import WordIds, packed
@@ -83,18 +84,56 @@ class XLMTokenizer(Tokenizer):
             ]
         return encoded
 
+    def encode_words(self, words: Sequence[str], lang: str) -> list[np.ndarray]:
+        """The ids of words, which neither Moses nor a segmenter splits any further."""
+        self._learn_words(set(words))
+        return [np.frombuffer(self._ids_of_word[word], np.int32) for word in words]
+
+    def encode_with_offsets(
+        self, lines: Sequence[str], lang: str
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        segmenter = self.text_to_words.segmenter(lang)
+        return [self._encode_with_offsets(line, segmenter) for line in lines]
+
+    def _encode_with_offsets(
+        self, line: str, segmenter: Segmenter
+    ) -> tuple[np.ndarray, np.ndarray]:
+        segments = self._segments(line, segmenter)
+        words = [word for s in segments for word in self._words(s, segmenter)]
+        self._learn_words({word for word in words if not self._is_special(word)})
+        ids = [
+            np.array([self._id_of[word]], np.int32)
+            if self._is_special(word)
+            else np.frombuffer(self._ids_of_word[word], np.int32)
+            for word in words
+        ]
+        spans = np.array(word_spans(line, words), np.int32).reshape(-1, 2)
+        return (
+            np.concatenate([*ids, np.zeros(0, np.int32)]),
+            np.repeat(spans, [len(pieces) for pieces in ids], axis=0),
+        )
+
     def tokenize(self, line: str, lang: str) -> list[str]:
         """The pieces of a line, those outside the vocabulary as they are."""
         segmenter = self.text_to_words.segmenter(lang)
         pieces = []
         for segment in self._segments(line, segmenter):
-            if segment in SPECIALS and self.mode != "facebook":
-                pieces.append(segment)
+            words = self._words(segment, segmenter)
+            if self._is_special(segment):
+                pieces += words
                 continue
-            (words,) = segmenter.words([segment])
             for word in self.text_to_words.clean(words):
                 pieces += self._pieces(word)
         return pieces
+
+    def _is_special(self, segment: str) -> bool:
+        return segment in SPECIALS and self.mode != "facebook"
+
+    def _words(self, segment: str, segmenter: Segmenter) -> list[str]:
+        if self._is_special(segment):
+            return [segment]
+        (words,) = segmenter.words([segment])
+        return words
 
     def build_inputs(
         self, a: Sequence[int], b: Sequence[int] | None = None
