@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from babelmill.errors import UserError
 from babelmill.randomness import stream
 from babelmill.shards.build import ShardSettings, Text, training_rows, validation_rows
 from babelmill.shards.documents import TokenizedDocuments, write_documents
@@ -155,6 +156,30 @@ def test_objectives_get_rows_by_their_weights(languages):
     ]
     rows = rows_of(texts, {"mlm": 3.0, "clm": 1.0})
     assert rows["causal"].mean() == pytest.approx(0.25, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    "name, lang, message",
+    [
+        ("mlm", "dd", "does not know the language dd; it knows: aa bb cc"),
+        ("tlm", "aa", "objective tlm: not a row from no text"),
+    ],
+)
+def test_what_gives_no_row_is_named(languages, name, lang, message):
+    texts = [Text("mlm", lang, (languages["aa"],), (lang,))]
+    with pytest.raises(UserError, match=message):
+        rows_of(texts, {name: 1.0})
+
+
+def test_pairs_without_a_common_line_are_refused(tmp_path):
+    sides = []
+    for lang, lines in ("aa", ([20], [], [30])), ("bb", ([], [21], [])):
+        documents = [[np.asarray(line, np.int32)] for line in lines]
+        write_documents(tmp_path / f"{lang}.h5", documents, VOCABULARY, True, {})
+        sides.append(TokenizedDocuments(tmp_path / f"{lang}.h5"))
+    texts = [Text("tlm", "aa-bb", tuple(sides), ("aa", "bb"))]
+    with pytest.raises(UserError, match="objective tlm: not a row from aa-bb"):
+        rows_of(texts, {"tlm": 1.0})
 
 
 def naive_pairs(documents, target_of, chance):

@@ -165,6 +165,14 @@ def test_split_of_few_documents_has_validation():
     assert (split_of(keys, 2, 0.0, seed=1) == VALIDATION).sum() == 0
 
 
+@pytest.mark.parametrize("keys", [[7], [7, 7, 7]])
+def test_text_that_is_held_out_whole_is_refused(tmp_path, keys):
+    text = documents(tmp_path, [[[key]] for key in keys])
+    with pytest.raises(UserError, match=r"text\.h5: all its documents would be held"):
+        Split(text, 2, 0.01, 1)
+    assert len(Split(text, 1, 0.0, 1).documents_in(0)) == len(keys)
+
+
 def test_masks_keep_their_definitions():
     rng = stream(7, "test")
     ids = rng.integers(10, 1000, (5000, 64), dtype=np.int32)

@@ -17,6 +17,7 @@ from babelmill.progress import progress
 from babelmill.script import named, run
 from babelmill.shards.build import (
     MONOLINGUAL,
+    PAIRS,
     ShardSettings,
     Text,
     training_rows,
@@ -27,6 +28,8 @@ from babelmill.shards.documents import TokenizedDocuments
 from babelmill.shards.layout import write_shard
 from babelmill.tokenizers import Tokenizer, load_tokenizer
 
+_SHORTEST = 8
+
 
 def open_documents(path: str, tokenizer: Tokenizer) -> TokenizedDocuments:
     """Open tokenized documents, made with this tokenizer and no other."""
@@ -34,6 +37,17 @@ def open_documents(path: str, tokenizer: Tokenizer) -> TokenizedDocuments:
     if documents.attributes["tokenizer_fingerprint"] != tokenizer.fingerprint:
         raise UserError(f"{path}: made with another tokenizer: tokenize the text again")
     return documents
+
+
+def weighted(text: str) -> tuple[str, float]:
+    """An objective and its weight, from ``NAME=WEIGHT``."""
+    name, weight = named(text)
+    names = *MONOLINGUAL, PAIRS
+    if name not in names or not float(weight) > 0:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: expected one of {' '.join(names)} and a weight above 0"
+        )
+    return name, float(weight)
 
 
 def main() -> None:
@@ -46,7 +60,7 @@ def main() -> None:
         "--parallel", type=named, nargs="+", action="append", default=[]
     )
     parser.add_argument("--pivot", help="TLM pairs with this language only")
-    parser.add_argument("--objectives", type=named, nargs="+", required=True)
+    parser.add_argument("--objectives", type=weighted, nargs="+", required=True)
     parser.add_argument("--shards", type=int, required=True)
     parser.add_argument("--shard", type=int)
     parser.add_argument("--dupe", type=int)
@@ -65,9 +79,16 @@ def main() -> None:
     parser.add_argument("--validation_rows", type=int, default=200)
     parser.add_argument("--random_seed", type=int, default=12345)
     args = parser.parse_args()
+    if args.max_seq_length < _SHORTEST:
+        parser.error(f"--max_seq_length must be {_SHORTEST} or more")
+    if not args.validation:
+        if args.shard is None or args.dupe is None:
+            parser.error("give --shard and --dupe, or --validation")
+        if not 0 <= args.shard < args.shards:
+            parser.error(f"--shard must be in 0 .. {args.shards - 1}")
 
     tokenizer = load_tokenizer(args.tokenizer)
-    objectives = {name: float(weight) for name, weight in args.objectives}
+    objectives = dict(args.objectives)
     texts = []
     for lang, path in args.monolingual:
         side = open_documents(path, tokenizer)

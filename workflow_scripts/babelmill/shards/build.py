@@ -79,6 +79,9 @@ def multipliers(texts: list[Text], settings: ShardSettings) -> list[float]:
     Within an objective, languages (or pairs) get shares of size ** alpha; the
     objectives' rows are as their weights. The rows of the first objective are as many
     as its texts have.
+
+    Raises:
+        UserError: the texts of an objective have no row.
     """
     sizes = [text.size(settings) for text in texts]
     totals: dict[str, float] = {}
@@ -88,6 +91,11 @@ def multipliers(texts: list[Text], settings: ShardSettings) -> list[float]:
         names = sorted({texts[i].name for i in members})
         by_name = [sum(sizes[i] for i in members if texts[i].name == n) for n in names]
         total = sum(by_name)
+        if not total:
+            raise UserError(
+                f"objective {objective}: not a row from {' '.join(names) or 'no text'}"
+                " (tlm needs two languages with text on the same lines)"
+            )
         if totals:
             first, rows = next(iter(totals.items()))
             total = rows * weight / settings.objectives[first]
@@ -148,7 +156,7 @@ def _unmasked(
         others = random_documents(side, split, held_out=shard == VALIDATION)
         pairs = PairTable(draw_pairs(side, order, others, length, short, rng))
         return len(pairs), lambda _: pair_rows(side, pairs, tokenizer, length, rng)
-    lang_ids = tuple(tokenizer.lang2id[lang] for lang in text.langs)
+    lang_ids = tuple(_language_id(tokenizer, lang) for lang in text.langs)
     if text.objective == PAIRS:
         lines = np.concatenate(list(usable_lines(text.sides, side.parts(documents))))
         return len(lines), lambda _: translation_rows(
@@ -160,6 +168,15 @@ def _unmasked(
     return rows, lambda _: stream_rows(
         side, rng.permutation(documents), tokenizer, lang_ids[0], length, causal
     )
+
+
+def _language_id(tokenizer: Tokenizer, lang: str) -> int:
+    if lang not in tokenizer.lang2id:
+        raise UserError(
+            f"the tokenizer does not know the language {lang}; it knows:"
+            f" {' '.join(sorted(tokenizer.lang2id)) or 'none'}: make it anew with all"
+        )
+    return tokenizer.lang2id[lang]
 
 
 def _finished(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from babelmill.errors import UserError
 from babelmill.randomness import derived_seed
 from babelmill.shards.documents import TokenizedDocuments
 
@@ -13,6 +14,9 @@ class Split:
 
     Documents with equal keys fall on the same side of the split, whatever the number
     of shards. A positive fraction makes at least one document validation.
+
+    Raises:
+        UserError: it makes all of them validation: they are one, copies of one, or few.
     """
 
     def __init__(
@@ -27,9 +31,18 @@ class Split:
         self._offset = np.uint64(derived_seed(seed, "validation split"))
         self._threshold = None
         if validation_fraction > 0 and len(documents):
-            lowest = min(self._mixed_keys(block).min() for block in documents.blocks())
+            keys = map(self._mixed_keys, documents.blocks())
+            lows, highs = zip(
+                *((block.min(), block.max()) for block in keys), strict=True
+            )
             share = np.uint64(min(validation_fraction, 1.0) * (2**64 - 2**11))
-            self._threshold = max(share, lowest)
+            self._threshold = max(share, min(lows))
+            if max(highs) <= self._threshold:
+                raise UserError(
+                    f"{documents.path}: all its documents would be held out for"
+                    " validation: part documents by blank lines, set lines_per_document"
+                    " so that there are more, or lower validation_fraction"
+                )
 
     def shard_of(self, numbers: np.ndarray) -> np.ndarray:
         """The shard of the documents of these numbers, int32."""
