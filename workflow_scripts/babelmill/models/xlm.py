@@ -106,11 +106,17 @@ def pretraining_scores(model, batch: dict[str, Any], causal: bool = False):
     return scores + model.pred_layer.bias, None
 
 
-def encode(encoder, batch: dict[str, Any], causal: bool = False):
+def encode(
+    encoder, batch: dict[str, Any], causal: bool = False, first_alone: bool = False
+):
     """Hidden states (rows, length, emb_dim) of an XLMModel, 0 at padding.
 
     The layers are PaddleNLP's; its ``forward`` lets tokens see padding when it is
     causal (as Hugging Face's does), which is wrong where padding stands on the left.
+
+    Args:
+        first_alone: compute the last layer for the first token alone: (rows, 1,
+            emb_dim). Its other outputs are all that a classifier does not read.
     """
     import paddle
 
@@ -125,15 +131,19 @@ def encode(encoder, batch: dict[str, Any], causal: bool = False):
     # A position sees what is real and, when causal, stands not after it.
     seen = paddle.tril(real * mask.unsqueeze(1)) if causal else mask
     for i in range(encoder.num_hidden_layers):
-        attended = encoder.attentions[i](hidden, seen)[0]
-        hidden = encoder.layer_norm1[i](hidden + encoder.dropout(attended))
+        asking, asked = hidden, None
+        if first_alone and i == encoder.num_hidden_layers - 1:
+            asking, asked, real = hidden[:, :1], hidden, real[:, :1]
+        attended = encoder.attentions[i](asking, seen, kv=asked)[0]
+        hidden = encoder.layer_norm1[i](asking + encoder.dropout(attended))
         hidden = encoder.layer_norm2[i](hidden + encoder.ffns[i](hidden)) * real
     return hidden
 
 
 def classify(model, batch: dict[str, Any]):
     """Logits (rows, num_classes) of a classification model."""
-    return model.classifier(model.dropout(encode(model.xlm, batch))[:, 0])
+    first = encode(model.xlm, batch, first_alone=True)[:, 0]
+    return model.classifier(model.dropout(first))
 
 
 def center_languages(model, folder: Path) -> None:
