@@ -73,7 +73,7 @@ def ours(examples, tokenizer, engine: str):
     tokenized = time.process_time()
     made = make_engine(engine, layer, OBJECTIVE.of_parts(xlm), SETTINGS)
     batches = TrainingBatches(
-        [encoded],
+        encoded,
         OBJECTIVE,
         xlm.input_fields(config),
         BATCH,

@@ -55,7 +55,7 @@ def labeled(seed, count, lang_id=0):
 
 
 # 41 = 5 * 8 + 1: of a step with one example, the second process of two has nothing.
-TRAIN = [labeled(0, 30), labeled(1, 11, lang_id=1)]
+TRAIN = Labeled.joined([labeled(0, 30), labeled(1, 11, lang_id=1)])
 DEV = {"de": labeled(2, 70), "en": labeled(3, 150, lang_id=1)}
 
 

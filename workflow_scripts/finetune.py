@@ -80,7 +80,7 @@ def train(
         args.encoder,
         args.settings,
         objective,
-        [labeled(lang, path) for lang, path in args.train],
+        Labeled.joined([labeled(lang, path) for lang, path in args.train]),
         {lang: labeled(lang, path) for lang, path in args.dev},
         tokenizer.pad_id,
         checkpoints,

@@ -45,7 +45,7 @@ class TrainingBatches:
 
     def __init__(
         self,
-        train: Sequence[Labeled],
+        train: Labeled,
         objective: Objective,
         fields: Sequence[str],
         batch_size: int,
@@ -53,8 +53,7 @@ class TrainingBatches:
         seed: int,
         run: Run,
     ):
-        self._train = Labeled.joined(train)
-        self._objective, self._fields = objective, fields
+        self._train, self._objective, self._fields = train, objective, fields
         self._batch_size, self._pad_id, self._seed = batch_size, pad_id, seed
         self._processes, self._part_size = run.processes, run.part_size(batch_size)
         self.per_epoch = -(-len(self._train.targets) // batch_size)
