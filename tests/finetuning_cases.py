@@ -64,7 +64,7 @@ def labeled(*of):
 
 
 # 41 = 5 * 8 + 1: of a step with one example, the second process of two has nothing.
-TRAIN = [labeled(0, 30), labeled(1, 11, 1)]
+TRAIN = Labeled.joined([labeled(0, 30), labeled(1, 11, 1)])
 DEV = {"de": encoded(2, 70), "en": encoded(3, 150, 1)}
 
 

@@ -151,6 +151,22 @@ def test_inputs_longer_than_the_encoder_are_refused(tmp_path, encoder):
     assert not (tmp_path / "finetuned").exists()
 
 
+def test_other_words_behind_the_same_ids_are_another_run(tmp_path, encoder):
+    """Its checkpoints would be of other inputs."""
+    write_task(tmp_path / "train.tsv", 8, seed=1)
+    write_task(tmp_path / "dev.tsv", 4, seed=2)
+    other = tmp_path / "other"
+    shutil.copytree(encoder, other)
+    words = (encoder / "vocab.txt").read_text()
+    swapped = words.replace("good", "x").replace("bad", "good").replace("x", "bad")
+    (other / "vocab.txt").write_text(swapped)
+    runs = []
+    for folder in (encoder, encoder, other):
+        finetune(folder, tmp_path)
+        runs += [run.name for run in (tmp_path / "state").iterdir()]
+    assert runs[0] == runs[1] != runs[2]
+
+
 def test_numbers_are_learned_by_regression_and_submitted_on_their_scale(
     tmp_path, encoder
 ):

@@ -50,6 +50,26 @@ def test_matthews_is_zero_where_one_class_is_missing(labels, predictions):
     assert score("matthews", labels, predictions) == 0.0
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_one_row(metric):
+    """Right about all there is, but nothing varies that could go together."""
+    defined = metric in ("accuracy", "f1", "accuracy_f1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert score(metric, [1], [1]) == (1.0 if defined else 0.0)
+        assert score(metric, [1], [0]) == 0.0
+
+
+def test_a_class_of_three_that_is_never_predicted():
+    labels, predictions = [0, 0, 1, 1, 2, 2], [0, 0, 1, 0, 1, 0]
+    assert score("accuracy", labels, predictions) == pytest.approx(3 / 6)
+    # Gorodkin 2004: right 3, rows 6; classes (2, 2, 2), predicted (4, 2, 0).
+    covariance = 3 * 6 - (2 * 4 + 2 * 2 + 2 * 0)
+    variances = (36 - (4 + 4 + 4)) * (36 - (16 + 4 + 0))
+    expected = covariance / math.sqrt(variances)
+    assert score("matthews", labels, predictions) == pytest.approx(expected)
+
+
 def test_f1_is_zero_without_a_true_positive():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

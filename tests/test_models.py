@@ -155,19 +155,47 @@ def test_the_activation_is_the_one_that_hugging_face_says():
         assert value == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_a_training_classifier_is_paddlenlps(dropout):
+def as_paddlenlp(batch):
+    return {name: batch[field] for field, name in xlm.INPUTS.items()}
+
+
+def test_a_training_encoder_is_paddlenlps():
     """The same draws too."""
     import paddle
 
-    model = xlm.classification_model(SMALL, 3, dropout)
+    model = xlm.classification_model(SMALL, 3, dropout=0.3)
     model.train()
     batch = small_batch()
     paddle.seed(5)
-    ours = xlm.classify(model, batch)
+    ours = xlm.encode(model.xlm, batch)
     paddle.seed(5)
-    theirs = model(**{name: batch[field] for field, name in xlm.INPUTS.items()})
+    theirs = model.xlm(**as_paddlenlp(batch))[0]
     assert (ours == theirs).all()
+
+
+def test_a_classifier_is_paddlenlps():
+    """Though its last layer is computed for the first token alone."""
+    model = xlm.classification_model(SMALL, 3, dropout=0.0)
+    batch = small_batch()
+    ours, theirs = xlm.classify(model, batch), model(**as_paddlenlp(batch))
+    assert np.abs((ours - theirs).numpy()).max() < 1e-6
+    gradients = []
+    for logits in (ours, theirs):
+        logits.exp().sum().backward()
+        gradients.append({n: p.grad.numpy() for n, p in model.named_parameters()})
+        model.clear_gradients()
+    for name, gradient in gradients[0].items():
+        assert np.abs(gradient - gradients[1][name]).max() < 1e-5, name
+    first = xlm.encode(model.xlm, batch, first_alone=True)
+    assert first.shape == [2, 1, SMALL["emb_dim"]]
+
+
+def test_what_a_classifier_reads_is_dropped_out():
+    model = xlm.classification_model(SMALL, 3, dropout=0.0)
+    model.train()
+    model.dropout.p = 1.0
+    logits = xlm.classify(model, small_batch())
+    assert (logits == model.classifier.bias).all()
 
 
 def test_causal_scores_do_not_see_what_comes():

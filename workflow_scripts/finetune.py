@@ -87,7 +87,7 @@ def train(
         args.encoder,
         settings,
         head,
-        [labeled(lang, path) for lang, path in args.train],
+        Labeled.joined([labeled(lang, path) for lang, path in args.train]),
         {lang: encoded(lang, path) for lang, path in args.dev},
         tokenizer.pad_id,
         checkpoints,

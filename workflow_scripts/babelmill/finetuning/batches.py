@@ -74,7 +74,7 @@ class TrainingBatches:
 
     def __init__(
         self,
-        train: Sequence[Labeled],
+        train: Labeled,
         head: Head,
         fields: Sequence[str],
         batch_size: int,
@@ -82,9 +82,8 @@ class TrainingBatches:
         seed: int,
         run: Run,
     ):
-        self._train = Labeled.joined(train)
-        self._longest = self._train.lengths.max(1)
-        self._head, self._fields = head, fields
+        self._train, self._head, self._fields = train, head, fields
+        self._longest = train.lengths.max(1)
         self._batch_size, self._pad_id, self._seed = batch_size, pad_id, seed
         self._processes, self._part_size = run.processes, run.part_size(batch_size)
         self.per_epoch = -(-len(self._train) // batch_size)

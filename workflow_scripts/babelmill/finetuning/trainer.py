@@ -1,6 +1,6 @@
 """The fine-tuning loop: train, evaluate on dev, keep the best, resume."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
@@ -35,7 +35,7 @@ def finetune(
     encoder: Path,
     settings: dict[str, Any],
     head: Head,
-    train: Sequence[Labeled],
+    train: Labeled,
     dev: Mapping[str, Encoded],
     pad_id: int,
     checkpoints: Checkpoints,
@@ -87,7 +87,7 @@ class _Trainer:
         self._curves = Curves(run.log_dir if first else None)
         self._profiler = Profiler(run.profiler_options if first else None)
 
-    def start(self, encoder: Path, train: Sequence[Labeled]) -> None:
+    def start(self, encoder: Path, train: Labeled) -> None:
         """Make the engine, and fill it from the newest checkpoint if there is one."""
         saved = self._checkpoints.load()
         settings, head = self._settings, self._head

@@ -121,11 +121,17 @@ def pretraining_scores(model, batch: dict[str, Any], causal: bool = False):
     return scores + model.pred_layer.bias, None
 
 
-def encode(encoder, batch: dict[str, Any], causal: bool = False):
+def encode(
+    encoder, batch: dict[str, Any], causal: bool = False, first_alone: bool = False
+):
     """Hidden states (rows, length, emb_dim) of an XLMModel, 0 at padding.
 
     The layers are PaddleNLP's; its ``forward`` lets tokens see padding when it is
     causal (as Hugging Face's does), which is wrong where padding stands on the left.
+
+    Args:
+        first_alone: compute the last layer for the first token alone: (rows, 1,
+            emb_dim). Its other outputs are all that a classifier does not read.
     """
     import paddle
 
@@ -140,8 +146,11 @@ def encode(encoder, batch: dict[str, Any], causal: bool = False):
     # A position sees what is real and, when causal, stands not after it.
     seen = paddle.tril(real * mask.unsqueeze(1)) if causal else mask
     for i in range(encoder.num_hidden_layers):
-        attended = encoder.attentions[i](hidden, seen)[0]
-        hidden = encoder.layer_norm1[i](hidden + encoder.dropout(attended))
+        asking, asked = hidden, None
+        if first_alone and i == encoder.num_hidden_layers - 1:
+            asking, asked, real = hidden[:, :1], hidden, real[:, :1]
+        attended = encoder.attentions[i](asking, seen, kv=asked)[0]
+        hidden = encoder.layer_norm1[i](asking + encoder.dropout(attended))
         hidden = encoder.layer_norm2[i](hidden + encoder.ffns[i](hidden)) * real
     return hidden
 
@@ -153,11 +162,12 @@ def classify(model, batch: dict[str, Any]):
         (rows, num_classes), or for each token (rows, length, num_classes); with
         ``multiple_choice`` each choice is a row, and it has one class.
     """
-    hidden = encode(model.xlm, batch)
+    name = type(model).__name__
+    of_tokens = name in _OF_TOKENS
+    hidden = encode(model.xlm, batch, first_alone=not of_tokens)
     if hasattr(model, "dropout"):
         hidden = model.dropout(hidden)
-    name = type(model).__name__
-    logits = model.classifier(hidden if name in _OF_TOKENS else hidden[:, 0])
+    logits = model.classifier(hidden if of_tokens else hidden[:, 0])
     if name == _TASK_CLASSES["question_answering"]:
         # No answer starts or ends in padding.
         logits = logits - NEVER * (1 - batch["input_mask"].unsqueeze(-1))
