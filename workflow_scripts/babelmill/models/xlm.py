@@ -21,6 +21,8 @@ from babelmill.tokenizers import Tokenizer
 
 TOKEN_COUNTS = "token_counts.safetensors"
 PREFIX, HEADS, _ = NAMING["xlm"]
+# Of the config's schema.
+ARCHITECTURE = "xlm_architecture"
 
 # Encoder inputs: fields of a batch -> arguments of PaddleNLP's forward.
 INPUTS = {
