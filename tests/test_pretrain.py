@@ -8,8 +8,10 @@ import h5py
 import numpy as np
 import pytest
 
+from babelmill.errors import UserError
 from babelmill.models.weights import read_weights
 from babelmill.plan import Plan, as_json
+from babelmill.training.profiling import Profiler
 from conftest import ROOT, load_config
 
 MODEL = "demo-mlm-tlm"
@@ -200,3 +202,67 @@ def test_after_an_explosion_the_last_good_checkpoint_is_trained_on(script, devic
 
 def read_vocabulary(script):
     return len(json.loads((script.tokenizer / "vocab.json").read_text()))
+
+
+def test_curves_hold_what_loss_jsonl_holds(script):
+    visualdl = pytest.importorskip("visualdl")
+    curves = script.folder / "curves"
+    script.run("--log_dir", curves, logging_steps=2, eval_steps=4)
+    (path,) = curves.iterdir()
+    reader = visualdl.LogReader(file_path=str(path))
+
+    def points(tag):
+        return {point.id: point.value for point in reader.get_data("scalar", tag)}
+
+    *logged, last = records(script.folder / "out")
+    for name in ("loss", "gradient_norm"):
+        expected = {record["step"]: record[name] for record in logged}
+        assert set(expected) == {2, 4}
+        assert points(name) == pytest.approx(expected, rel=1e-6)
+    assert set(points("tokens_per_second")) == {2, 4}
+    for name, score in last["validation"].items():
+        assert points(f"validation/{name}") == pytest.approx({4: score["loss"]})
+
+
+def test_a_profile_holds_the_steps_that_were_asked_for(script):
+    folder = script.folder / "profile"
+    script.run("--profiler_options", f"batch_range=[1, 3]; profile_path={folder}")
+    (path,) = folder.iterdir()
+    events = json.loads(path.read_text())["traceEvents"]
+    names = {event.get("name", "") for event in events}
+    steps = {name.partition("[")[0] for name in names if name.startswith("ProfileStep")}
+    assert steps == {"ProfileStep#1", "ProfileStep#2"}
+    assert any(name.startswith("matmul") for name in names)
+
+
+def test_a_profile_of_no_step_is_said(script):
+    folder = script.folder / "profile"
+    options = f"batch_range=[10, 20]; profile_path={folder}"
+    _, lines = script.run("--profiler_options", options)
+    assert (
+        "nothing was profiled: 4 steps were done, batch_range begins at 10" in lines[-1]
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "range=3",
+        "batch_range=[3, 3]",
+        "batch_range=[3]",
+        "batch_range=[1, 2]; profile_path=",
+        "batch_range=[1, 2]; sorted_key=total",
+    ],
+)
+def test_other_profiler_options_are_refused(options):
+    with pytest.raises(UserError, match="is not of the form 'batch_range="):
+        Profiler(options)
+
+
+def test_folders_that_cannot_be_made_are_named(script, tmp_path):
+    (tmp_path / "file").write_text("")
+    inside = tmp_path / "file" / "folder"
+    with pytest.raises(UserError, match=rf"profile_path: {inside}: Not a directory"):
+        Profiler(f"batch_range=[1, 2]; profile_path={inside}")
+    _, lines = script.run("--log_dir", inside, code=2)
+    assert lines[-1] == f"error: {inside}: Not a directory"
