@@ -34,7 +34,9 @@ def call(folder: Path) -> list[object]:
         "--output_dir", folder / "tokenizer")  # fmt: skip
     make_rows(folder / "0_training.hdf5")
     make_rows(folder / "validation.hdf5", 64)
-    (folder / "manifest.json").write_text(json.dumps({"files": {}}), "utf-8")
+    job("write_manifest.py", "--shards", folder / "0_training.hdf5",
+        folder / "validation.hdf5", "--tokenizer", folder / "tokenizer",
+        "--output", folder / "manifest.json")  # fmt: skip
     return [
         *("pretrain.py", "--shards", folder / "0_training.hdf5"),
         *("--validation", folder / "validation.hdf5"),

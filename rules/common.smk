@@ -17,10 +17,10 @@ from babelmill.glue import submissions
 from babelmill.plan import as_json, demo_languages, named
 from babelmill.task_plan import TaskPlan
 
-schema = os.path.join(workflow.basedir, "schemas", "config.schema.yaml")
+schema = babelmill.config.SCHEMA
 try:
-    babelmill.config.check_schema(config, yaml.safe_load(Path(schema).read_text()))
-    validate(config, schema)  # sets the defaults
+    babelmill.config.check_schema(config, yaml.safe_load(schema.read_text()))
+    validate(config, str(schema))  # sets the defaults
     babelmill.config.check(config)
     babelmill.task_config.check(config)
 except UserError as error:

@@ -9,7 +9,7 @@ from snakemake.utils import update_config, validate
 
 from babelmill import task_config
 from babelmill.config import check as check_models
-from babelmill.config import check_schema
+from babelmill.config import check_schema, complete
 from babelmill.errors import UserError
 from babelmill.task_plan import TaskPlan as Plan
 from conftest import ROOT, load_config
@@ -192,6 +192,26 @@ def config_with_bert(**changes):
     config["models"]["bert"] = {**copy.deepcopy(BERT), **changes}
     validate(config, str(ROOT / "schemas" / "config.schema.yaml"))
     return config
+
+
+def test_settings_of_paddlenlps_trainers_are_named_with_what_there_is_instead():
+    config = load_config()
+    config["models"]["demo-mlm"]["training"]["enable_addto"] = True
+    with pytest.raises(UserError) as error:
+        check_schema(config, schema())
+    message = str(error.value)
+    assert message.startswith("models.demo-mlm.training: ")
+    assert message.endswith("; for enable_addto: the environment variable"
+                            " FLAGS_max_inplace_grad_add=8")  # fmt: skip
+
+
+def test_a_part_of_the_config_gets_its_defaults_and_is_closed():
+    made = complete("pretraining", {"max_steps": 5, "weight_decay": 0.5})
+    from_config = load_config()["models"]["demo-mlm"]["training"]
+    assert set(made) == set(from_config)
+    assert (made["max_steps"], made["weight_decay"], made["optim"]) == (5, 0.5, "adamw")
+    with pytest.raises(UserError, match="pretraining: 'max_steps' is a required"):
+        complete("pretraining", {})
 
 
 def test_a_bert_gets_its_own_defaults_and_flags():

@@ -193,7 +193,7 @@ def test_only_float16_has_its_loss_scaled(settings, value):
     assert loss_scale(settings).value == value
 
 
-@pytest.mark.parametrize("name", ["use_amp", "use_pure_fp16", "fuse_transformer"])
+@pytest.mark.parametrize("name", ["use_amp", "use_pure_fp16"])
 def test_what_only_a_gpu_can_do_is_refused_on_the_cpu(name):
     check_device({name: True}, "gpu")
     check_device({name: False}, "cpu")
@@ -202,13 +202,24 @@ def test_what_only_a_gpu_can_do_is_refused_on_the_cpu(name):
 
 
 def test_an_exploding_loss_stops_and_a_noisy_one_does_not():
-    watch = LossWatch()
+    watch = LossWatch(guessing=9.0)
     for step in range(60):
         watch.add(9.0 - 8.5 * step / 60, step)
     watch = LossWatch(**json.loads(json.dumps(watch.state())))
+    assert watch.is_calm
     watch.add(9.0, 60)
+    assert not watch.is_calm
     for step in range(61, 90):
         watch.add(0.5, step)
     with pytest.raises(UserError, match=r"the loss explodes: .* step 1"):
         for step in range(100, 120):
             watch.add(9.0, step)
+
+
+def test_a_loss_that_was_never_low_explodes_at_three_times_of_guessing():
+    watch = LossWatch(guessing=7.0)
+    for step in range(40):
+        watch.add(20.9, step)
+    with pytest.raises(UserError, match=r"the loss explodes: 21\.000"):
+        for step in range(40, 60):
+            watch.add(21.1, step)

@@ -4,8 +4,10 @@ import inspect
 
 import numpy as np
 import pytest
+import yaml
 
 import bert_by_definition
+from babelmill.config import SCHEMA
 from babelmill.models.families import family
 
 XLM = {
@@ -48,6 +50,7 @@ def test_every_family_offers_the_same(model_type):
         assert list(offered) == parameters, name
     assert f"{model_type}." == models.PREFIX
     assert isinstance(models.HEADS, tuple)
+    assert models.ARCHITECTURE in yaml.safe_load(SCHEMA.read_text())["$defs"]
     assert models.INPUTS.keys() >= {"input_ids", "input_mask"}
 
 
@@ -88,6 +91,11 @@ def test_a_bert_is_base_where_nothing_is_said():
         "initializer_range": 0.02,
         "layer_norm_eps": 1e-12,
     }
+
+
+def test_a_narrow_bert_has_a_narrow_feed_forward_part():
+    config = family({"model_type": "bert"}).full_config({"hidden_size": 16}, Tokenizer)
+    assert config["intermediate_size"] == 64
 
 
 def test_without_a_type_it_is_an_xlm():

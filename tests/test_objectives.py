@@ -197,6 +197,34 @@ def test_validation_of_a_bert_scores_pairs(tmp_path):
     assert "perplexity" not in scores["nsp"]
 
 
+def test_validation_of_a_bert_keeps_languages_apart(tmp_path):
+    rows = [row([1, 5, 3], [1], [7]), row([1, 5, 5], [1, 2], [7, 8])]
+    rows.append(row([1, 5, 3, 5], [1, 3], [8, 7]))
+    rows[1]["next_sentence_labels"][:] = 0
+    rows = concatenate(rows)
+    rows["language"] = np.array(["en", "de", "en"], "S3")
+    del rows["lang_ids"], rows["position_ids"], rows["causal"]
+    write(tmp_path / "validation.hdf5", rows)
+    scores = validate(Oracle, {}, Model(True), tmp_path / "validation.hdf5")
+    assert list(scores) == ["mlm", "nsp", "de", "en"]
+    # The model takes every pair for a random one.
+    found = {
+        name: (
+            scores[name]["n"],
+            scores[name]["accuracy"],
+            scores[name]["nsp_accuracy"],
+        )
+        for name in ("de", "en")
+    }
+    assert found["de"] == (2, 0.5, 0.0)
+    assert found["en"] == (3, pytest.approx(2 / 3, abs=1e-6), 1.0)
+    mean = (2 * RIGHT + WRONG) / 3
+    assert scores["en"]["loss"] == pytest.approx(mean, abs=1e-6)
+    assert scores["en"]["perplexity"] == pytest.approx(np.exp(mean), abs=1e-3)
+    assert scores["mlm"]["n"] == 5 and "nsp_accuracy" not in scores["mlm"]
+    assert scores["nsp"]["accuracy"] == pytest.approx(2 / 3, abs=1e-6)
+
+
 def test_processes_validate_every_row_once(tmp_path, monkeypatch):
     rows = rows_of(np.random.default_rng(2), 300, causal=True)
     write(tmp_path / "validation.hdf5", rows)

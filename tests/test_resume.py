@@ -169,7 +169,7 @@ def test_what_the_machine_has_not_is_an_error_before_anything_starts(
     command = call(smoke_run, tmp_path / "out", tmp_path / "state")
     for flags, message in (
         (["--devices", "5000"], "5000"),
-        (["--settings", '{"use_amp": true}'], "use_amp needs a GPU"),
+        (["--settings", '{"max_steps": 1, "use_amp": true}'], "use_amp needs a GPU"),
     ):
         done = subprocess.run(
             list(map(str, [*command, *flags])), capture_output=True, text=True

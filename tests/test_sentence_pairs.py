@@ -9,6 +9,7 @@ import pytest
 from babelmill.errors import UserError
 from babelmill.randomness import stream
 from babelmill.shards.build import ShardSettings, Text, training_rows, validation_rows
+from babelmill.shards.check import faults
 from babelmill.shards.documents import TokenizedDocuments, write_documents
 from babelmill.shards.layout import BERT_FIELDS, DTYPES, concatenate, write_shard
 from babelmill.shards.sentence_pairs import (
@@ -213,6 +214,31 @@ def test_shards_part_the_text_and_validation_leaks_into_none(text):
         assert not seen & own
     labels = held_out["masked_lm_ids"]
     assert set(((labels[labels > 0] - 200) // 100).tolist()) <= own
+
+
+def test_held_out_pairs_say_their_language_where_there_are_several(text, tmp_path):
+    def tokenized(name, first):
+        path = tmp_path / f"{name}.h5"
+        documents = [[np.full(5, first + n)] * 9 for n in range(200)]
+        write_documents(path, documents, TOKENIZER.vocab_size, False, {})
+        return Text("mlm_nsp", name, (TokenizedDocuments(path),), (name,))
+
+    texts = [tokenized("de", 1000), tokenized("swc", 2000)]
+    rows = concatenate(list(validation_rows(texts, TOKENIZER, SETTINGS)))
+    # By the ids that a text is made of: masked ones as they were.
+    is_swc = rows["masked_lm_ids"][:, 0] >= 2000
+    assert 0 < is_swc.sum() < len(is_swc)
+    assert rows["language"].tolist() == [b"swc" if swc else b"de" for swc in is_swc]
+    for given in (texts[:1], texts):
+        training = concatenate(list(training_rows(given, TOKENIZER, SETTINGS, 0, 0)))
+        assert set(training) == set(BERT_FIELDS)
+    alone = concatenate(list(validation_rows(texts[:1], TOKENIZER, SETTINGS)))
+    assert set(alone) == set(BERT_FIELDS)
+    # Through the file and back.
+    write_shard(tmp_path / "validation.hdf5", [rows])
+    with h5py.File(tmp_path / "validation.hdf5") as shard:
+        assert (shard["language"][:] == rows["language"]).all()
+    assert faults(tmp_path / "validation.hdf5", TOKENIZER.vocab_size) == []
 
 
 def test_dupes_are_masked_and_paired_anew(text):

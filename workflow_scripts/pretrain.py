@@ -4,10 +4,11 @@
         --validation results/shards/news/validation.hdf5 \\
         --manifest results/shards/news/manifest.json \\
         --tokenizer results/tokenizers/news-bpe \\
-        --architecture '{"emb_dim": 64, "n_layers": 2, "n_heads": 4, ...}' \\
-        --settings '{"max_steps": 1000, ...}' \\
+        --architecture '{"emb_dim": 64, "n_layers": 2, "n_heads": 4}' \\
+        --settings '{"max_steps": 1000, "seed": 1}' \\
         --state results/state/pretrained/news --output_dir results/pretrained/news
 
+(settings and architecture as in the config, where what is left out has a default)
 writes model.safetensors, config.json, the tokenizer's files, loss.jsonl and
 validation.json. Killed and called again, it goes on from its last checkpoint, also with
 another engine or on other devices: these change the rounding of sums, nothing else.
@@ -20,9 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from babelmill.config import check_heads, complete
+from babelmill.errors import UserError
 from babelmill.files import read_json, sha256, whole_folder, write_json, write_text
 from babelmill.models.families import family
 from babelmill.models.weights import save_weights, weight_files
+from babelmill.pretraining.inputs import check_inputs
 from babelmill.script import run
 from babelmill.tokenizers import load_tokenizer
 from babelmill.training.checkpoints import Checkpoints, computed, json_lines
@@ -43,10 +47,20 @@ def main() -> None:
         "--model_name_or_path", type=Path, help="folder of a model to train further"
     )
     args = parse(parser)
-    config = family(args.architecture).full_config(
-        args.architecture, load_tokenizer(args.tokenizer)
+    seed = args.settings.pop("seed", 0)
+    args.settings = {**complete("pretraining", args.settings), "seed": seed}
+    models, tokenizer = family(args.architecture), load_tokenizer(args.tokenizer)
+    architecture = complete(models.ARCHITECTURE, args.architecture)
+    check_heads("architecture", architecture)
+    config = models.full_config(architecture, tokenizer)
+    files = check_inputs(
+        config,
+        tokenizer,
+        [*args.shards, args.validation],
+        read_json(args.manifest),
+        args.manifest,
     )
-    identity = [config, computed(args.settings), read_json(args.manifest)["files"]]
+    identity = [config, computed(args.settings), files]
     if args.model_name_or_path:
         files = weight_files(args.model_name_or_path)
         identity.append([sha256(path) for path in files])
@@ -79,6 +93,11 @@ def remasking(args: argparse.Namespace):
 
     tokenizer = load_tokenizer(args.tokenizer)
     made = read_json(args.manifest)["settings"]
+    if missing := {"masked_lm_prob", "whole_word_mask"} - set(made):
+        raise UserError(
+            f"{args.manifest}: its settings have no {' and no '.join(sorted(missing))},"
+            " which dynamic_masking needs"
+        )
     return Remasking(
         args.settings["seed"],
         tokenizer.special_ids,

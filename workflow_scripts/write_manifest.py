@@ -9,12 +9,10 @@ import argparse
 import json
 from pathlib import Path
 
-import h5py
-
 from babelmill.files import sha256, write_json
 from babelmill.progress import progress
 from babelmill.script import run
-from babelmill.shards.layout import count_tokens
+from babelmill.shards.layout import count_tokens, open_shard
 from babelmill.tokenizers import load_tokenizer
 from babelmill.tokenizers.folder import read_config
 
@@ -31,7 +29,7 @@ def main() -> None:
 
     files = {}
     for path in progress(sorted(args.shards), "checksums", "shards"):
-        with h5py.File(path, "r") as shard:
+        with open_shard(path) as shard:
             rows, tokens = len(shard["input_ids"]), count_tokens(shard)
         files[path.name] = {"rows": rows, "tokens": tokens, "sha256": sha256(path)}
     manifest = {

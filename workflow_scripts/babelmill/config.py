@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
@@ -11,19 +12,54 @@ from babelmill.plan import OBJECTIVES, Plan
 
 Config = dict[str, Any]
 
+SCHEMA = Path(__file__).parents[2] / "schemas" / "config.schema.yaml"
+
 _LONGEST_MESSAGE = 300
+# Settings that people know from PaddleNLP's trainers, and what there is instead.
+_ELSEWHERE = {
+    "batch_size": "global_batch_size counts the rows of all devices",
+    "device": "--set-resources pretrain:gpu=1",
+    "enable_addto": "the environment variable FLAGS_max_inplace_grad_add=8",
+    "fuse_transformer": "engine static or use_amp; fused layers name weights otherwise",
+    "gradient_merge_steps": "--set-resources pretrain:gradient_merge_steps=2",
+    "num_train_epochs": "max_steps",
+    "profiler_options": "the flag of pretrain.py",
+}
 
 
-def check_schema(config: Config, schema: Config) -> None:
+def check_schema(config: Config, schema: Config, *where: str) -> None:
     """Refuse a config that its JSON schema does not allow.
+
+    Args:
+        where: names of the keys above it, for messages.
 
     Raises:
         UserError: the first fault, in one line.
     """
     error = best_match(Draft202012Validator(schema).iter_errors(config))
     if error:
-        where = ".".join(map(str, error.absolute_path)) or "the top level"
-        raise UserError(f"{where}: {error.message[:_LONGEST_MESSAGE]}")
+        key = ".".join(map(str, [*where, *error.absolute_path])) or "the top level"
+        hint = ""
+        if error.validator == "additionalProperties":
+            unknown = sorted(set(error.instance) & set(_ELSEWHERE))
+            hint = "".join(f"; for {name}: {_ELSEWHERE[name]}" for name in unknown)
+        raise UserError(f"{key}: {error.message[:_LONGEST_MESSAGE]}{hint}")
+
+
+def complete(part: str, values: Config) -> Config:
+    """A part of a config with its defaults, as where a script is run by hand.
+
+    Args:
+        part: a name in the schema's ``$defs``, such as ``pretraining``.
+        values: without the seed, which is not a part's.
+
+    Raises:
+        UserError: the schema does not allow the values.
+    """
+    defined = yaml.safe_load(SCHEMA.read_text())["$defs"]
+    check_schema(values, {"$defs": defined, "$ref": f"#/$defs/{part}"}, part)
+    properties = defined[part]["properties"].items()
+    return {k: v["default"] for k, v in properties if "default" in v} | values
 
 
 def check(config: Config) -> None:
@@ -116,16 +152,16 @@ def _check_encoder(where: str, model: Config, config: Config) -> None:
         raise UserError(f"{where}: {folder} is no model folder: it has no config.json")
 
 
-# Family of a model: its tokenizer's type, its objectives, its width and its heads.
-_XLM = ("xlm", {"mlm", "clm", "tlm"}, "emb_dim", "n_heads")
-_BERT = ("bert", {"mlm_nsp"}, "hidden_size", "num_attention_heads")
+# Family of a model: its tokenizer's type and its objectives.
+_XLM = ("xlm", {"mlm", "clm", "tlm"})
+_BERT = ("bert", {"mlm_nsp"})
 
 
 def _check_family(where: str, model: Config, tokenizer: Config) -> None:
     """Refuse an architecture that its tokenizer, objectives or sizes do not fit."""
     architecture, length = model["architecture"], model["shards"]["max_seq_length"]
     family = architecture["model_type"]
-    type, objectives, width, heads = _XLM if family == "xlm" else _BERT
+    type, objectives = _XLM if family == "xlm" else _BERT
     if tokenizer["type"] != type:
         raise UserError(
             f"{where}.tokenizer: {model['tokenizer']} is of type {tokenizer['type']},"
@@ -136,15 +172,27 @@ def _check_family(where: str, model: Config, tokenizer: Config) -> None:
             f"{where}.objectives: {min(unfit)} is not for model_type {family}; there"
             f" are: {', '.join(sorted(objectives))}"
         )
-    if architecture[width] % architecture[heads]:
-        raise UserError(
-            f"{where}.architecture: {heads} ({architecture[heads]}) must divide"
-            f" {width} ({architecture[width]})"
-        )
+    check_heads(f"{where}.architecture", architecture)
     if length > architecture["max_position_embeddings"]:
         raise UserError(
             f"{where}.shards.max_seq_length ({length}) is longer than"
             f" max_position_embeddings ({architecture['max_position_embeddings']})"
+        )
+
+
+def check_heads(where: str, architecture: Config) -> None:
+    """Refuse attention heads that do not share a layer's width evenly.
+
+    Raises:
+        UserError: both numbers.
+    """
+    names = ("emb_dim", "n_heads")
+    if "hidden_size" in architecture:
+        names = ("hidden_size", "num_attention_heads")
+    width, heads = (architecture[name] for name in names)
+    if width % heads:
+        raise UserError(
+            f"{where}: {names[1]} ({heads}) must divide {names[0]} ({width})"
         )
 
 

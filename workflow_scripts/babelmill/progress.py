@@ -20,7 +20,12 @@ def progress(
 
 
 def bar(
-    what: str, unit: str, total: int | None = None, initial: int = 0, iterable=None
+    what: str,
+    unit: str,
+    total: int | None = None,
+    initial: int = 0,
+    iterable=None,
+    hidden: bool = False,
 ) -> tqdm:
     """A tqdm bar that is quiet enough for log files."""
     made = tqdm(
@@ -30,6 +35,7 @@ def bar(
         unit_scale=True,
         total=total,
         initial=initial,
+        disable=hidden,
         mininterval=0.2 if sys.stderr.isatty() else _SECONDS_BETWEEN_LOG_LINES,
         dynamic_ncols=sys.stderr.isatty(),
     )

@@ -11,6 +11,9 @@ from babelmill.files import sha256
 from babelmill.progress import close_bars
 
 BAD_INPUT = 2
+# As shells say it of a program that SIGINT ended.
+INTERRUPTED = 130
+ERROR = "error: "
 
 
 def run(main: Callable[[], None]) -> None:
@@ -22,6 +25,9 @@ def run(main: Callable[[], None]) -> None:
         main()
     except UserError as error:
         _stop(str(error))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
         # The reader of our output (head, less) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -39,6 +45,14 @@ def named(text: str) -> tuple[str, str]:
     return name, value
 
 
+def positive(text: str) -> int:
+    """A whole number of 1 or more; for argparse's ``type``."""
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
 def code() -> dict[str, str]:
     """The SHA-256 of the running script and of every module of the package."""
     package = Path(__file__).parent
@@ -48,5 +62,5 @@ def code() -> dict[str, str]:
 
 def _stop(message: str) -> None:
     close_bars()
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    print(ERROR + " ".join(message.split()), file=sys.stderr)
     raise SystemExit(BAD_INPUT)

@@ -17,6 +17,8 @@ from babelmill.models.paddlenlp_classes import configuration_module, model_modul
 from babelmill.tokenizers import Tokenizer
 
 PREFIX, HEADS, _ = NAMING["bert"]
+# Of the config's schema.
+ARCHITECTURE = "bert_architecture"
 
 # Encoder inputs: fields of a batch -> arguments of PaddleNLP's forward.
 INPUTS = {
@@ -54,9 +56,11 @@ _TASK_CLASSES = {
 
 def full_config(architecture: dict[str, Any], tokenizer: Tokenizer) -> dict[str, Any]:
     """A BERT config in Hugging Face's names: the architecture, the tokenizer's ids."""
+    width = architecture.get("hidden_size", _ARCHITECTURE["hidden_size"])
     return {
         "model_type": "bert",
         **_ARCHITECTURE,
+        "intermediate_size": 4 * width,
         **architecture,
         "vocab_size": tokenizer.vocab_size,
         "pad_token_id": tokenizer.pad_id,

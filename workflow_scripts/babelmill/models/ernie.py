@@ -4,6 +4,7 @@ from typing import Any
 
 from babelmill.models import bert
 from babelmill.models.bert import (  # noqa: F401
+    ARCHITECTURE,
     INPUTS,
     classification_model,
     classify,

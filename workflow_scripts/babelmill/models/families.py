@@ -10,6 +10,7 @@
 | ``encode(encoder, batch)`` | hidden states |
 | ``INPUTS``, ``input_fields(config)`` | fields of a batch that the encoder takes |
 | ``PREFIX``, ``HEADS`` | of tensors |
+| ``ARCHITECTURE`` | its part of the config's schema |
 | ``save``, ``load``, ``load_pretrained_encoder``, ... | as in ``models.folders`` |
 """
 

@@ -140,7 +140,9 @@ def tensors(model, folder: Path) -> Tensors:
             name if name.startswith(heads) else prefix + name: value
             for name, value in arrays.items()
         }
-    if unused := _unused_positions(_published_config(folder)):
+    # A checkpoint has none.
+    config = _published_config(folder) if (folder / CONFIG).is_file() else {}
+    if unused := _unused_positions(config):
         name = f"{prefix}embeddings.position_embeddings.weight"
         arrays[name] = arrays[name][unused:]
     return arrays if is_paddle else _transposed(model, arrays)

@@ -24,8 +24,9 @@ def prepare(gpus: int, threads: int) -> None:
     os.environ.setdefault("GLOG_minloglevel", "2")
     import warnings
 
-    # About a compiler cache, which we never use.
-    warnings.filterwarnings("ignore", message="No ccache found")
+    # About a compiler cache, which we never use, and how Paddle imports setuptools.
+    for message in ("No ccache found", "Setuptools is replacing distutils"):
+        warnings.filterwarnings("ignore", message=message)
     import paddle
 
     if gpus > 1:

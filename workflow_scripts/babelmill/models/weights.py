@@ -1,5 +1,6 @@
 """Weights on disk: safetensors in Paddle's layout, or Hugging Face's on the way in."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from babelmill.models.pickles import read_pickled_arrays
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _PICKLE = "model_state.pdparams"
+# In a checkpoint, beside the optimizer's.
+_CHECKPOINT = "weights.safetensors"
 _PADDLE = "pd"
 # What PaddleNLP says of its own.
 _PADDLES = (_PADDLE, "np")
@@ -24,10 +27,21 @@ Tensors = dict[str, np.ndarray]
 
 
 def save_weights(path: str | os.PathLike[str], tensors: Tensors) -> None:
-    """Write named float arrays; equal arrays give equal bytes."""
+    """Write named float arrays; equal arrays give equal bytes.
+
+    Raises:
+        OSError: the disk is full or does not want them.
+    """
     arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     with whole_file(path) as partial:
-        save_file(arrays, str(partial), metadata={"format": _PADDLE})
+        partial.touch()
+        mode = partial.stat().st_mode
+        try:
+            save_file(arrays, str(partial), metadata={"format": _PADDLE})
+        except SafetensorError as error:
+            raise OSError(errno.EIO, str(error), str(path)) from error
+        # It writes a file that nobody else may read, whatever the umask.
+        partial.chmod(mode)
 
 
 def read_weights(path: str | os.PathLike[str]) -> tuple[Tensors, bool]:
@@ -48,11 +62,14 @@ def read_weights(path: str | os.PathLike[str]) -> tuple[Tensors, bool]:
 def weight_files(folder: Path) -> list[Path]:
     """The files of a model's weights: safetensors, whole or sharded, or PaddleNLP's.
 
+    A checkpoint's are weights as well.
+
     Raises:
         UserError: the folder has none of them.
     """
-    if (folder / WEIGHTS).is_file():
-        return [folder / WEIGHTS]
+    for name in (WEIGHTS, _CHECKPOINT):
+        if (folder / name).is_file():
+            return [folder / name]
     if (folder / _INDEX).is_file():
         shards = read_json(folder / _INDEX)["weight_map"].values()
         return [folder / name for name in sorted(set(shards))]

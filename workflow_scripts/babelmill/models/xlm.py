@@ -22,6 +22,8 @@ from babelmill.tokenizers import Tokenizer
 
 TOKEN_COUNTS = "token_counts.safetensors"
 PREFIX, HEADS, _ = NAMING["xlm"]
+# Of the config's schema.
+ARCHITECTURE = "xlm_architecture"
 
 _TASK_CLASSES = {
     "sequence_classification": "XLMForSequenceClassification",

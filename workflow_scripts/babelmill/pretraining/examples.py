@@ -51,12 +51,15 @@ class Share:
 class ShardRows:
     """The rows of several shards as one list of runs; few of the files are open.
 
+    Args:
+        vocab_size: what an id that is read must be under; any id is good without it.
+
     Raises:
         UserError: a file is not HDF5, unlike the first one, or there is no row.
     """
 
-    def __init__(self, paths: list[Path]):
-        self._paths = sorted(paths)
+    def __init__(self, paths: list[Path], vocab_size: int | None = None):
+        self._paths, self._vocab_size = sorted(paths), vocab_size
         self._open: OrderedDict[int, h5py.File] = OrderedDict()
         rows, runs, layout = [], [], None
         for path in self._paths:
@@ -85,10 +88,33 @@ class ShardRows:
         return EpochOrder(self, runs, np.cumsum(last - first))
 
     def read(self, run: int, skip: int, stop: int) -> Rows:
-        """The rows of one run from its row ``skip`` to before its row ``stop``."""
+        """The rows of one run from its row ``skip`` to before its row ``stop``.
+
+        Raises:
+            UserError: the file has changed, or holds an id outside the vocabulary.
+        """
         number, first, _ = self._find(run)
-        shard = self._shard(int(number))
-        return {name: shard[name][first + skip : first + stop] for name in shard}
+        path = self._paths[number]
+        try:
+            shard = self._shard(int(number))
+            rows = {name: shard[name][first + skip : first + stop] for name in shard}
+        except OSError as error:
+            raise UserError(f"{path}: not readable: {error}: did it change?") from error
+        self._check(rows, path)
+        return rows
+
+    def _check(self, rows: Rows, path: Path) -> None:
+        # HDF5 reads zeros where a file was cut.
+        if not rows["input_mask"].any(1).all():
+            raise UserError(f"{path}: it has a row without a token: was it cut?")
+        if self._vocab_size is None:
+            return
+        highest = max(rows[n].max(initial=0) for n in ("input_ids", "masked_lm_ids"))
+        if highest >= self._vocab_size:
+            raise UserError(
+                f"{path}: it holds the id {highest}, the tokenizer has"
+                f" {self._vocab_size}: was it made with another one?"
+            )
 
     def _find(self, runs: np.ndarray | int) -> tuple[np.ndarray, ...]:
         """The file of each run, its first row there and the one after its last."""

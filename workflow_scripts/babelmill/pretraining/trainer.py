@@ -1,5 +1,6 @@
 """The training loop: steps, validation, checkpoints, resuming."""
 
+import math
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from babelmill.errors import UserError
 from babelmill.models.families import family
 from babelmill.pretraining.examples import ShardRows, global_batches
 from babelmill.pretraining.objectives import objective, parts
@@ -60,7 +62,7 @@ def pretrain(
     # Not before: importing PaddleNLP's models takes Paddle's signal handlers away, and
     # Python's with them. Before the first step there is nothing to save.
     with closing(trainer), trainer.interruption:
-        trainer.train(ShardRows(shards))
+        trainer.train(ShardRows(shards, config["vocab_size"]))
     return trainer.engine.layer(), trainer.records
 
 
@@ -81,7 +83,7 @@ class _Trainer:
         self.step = 0
         self.records: Records = []
         self._window: list[list[float]] = []
-        self._watch = LossWatch()
+        self._watch = LossWatch(_guessing(config))
         self.interruption = Interruption()
         first = run.processes.is_first
         self._curves = Curves(run.log_dir if first else None)
@@ -117,24 +119,42 @@ class _Trainer:
     def train(self, rows: ShardRows) -> None:
         """Do the steps that are left."""
         steps, processes = self._settings["max_steps"], self._run.processes
-        shown = bar("pretraining", "steps", total=steps, initial=self.step)
-        shown.disable = not processes.is_first
-        meter = Meter()
-        with closing(read_ahead(self._input(rows), _BATCHES_AHEAD)) as source:
-            while self.step < steps:
+        meter, stop = Meter(), False
+        source = read_ahead(self._input(rows), _BATCHES_AHEAD)
+        shown = bar(
+            "pretraining",
+            "steps",
+            total=steps,
+            initial=self.step,
+            hidden=not processes.is_first,
+        )
+        with closing(source), shown:
+            while self.step < steps and not stop:
                 with meter.reading():
                     given, tokens = next(source)
-                result = self._steps.take(given, self.step)
-                self._watch.add(result.loss, self.step)
+                result = self._update(given)
                 self.step += 1
                 meter.add(tokens)
                 shown.update()
                 self._profiler.step()
                 stop = processes.any(self.interruption.requested)
                 self._after_step(result, meter, shown, stop)
-                if stop and self.step < steps:
-                    self.interruption.stop(self.step)
-        shown.close()
+        if self.step < steps:
+            self.interruption.stop(self.step)
+
+    def _update(self, given: list[Part]) -> StepResult:
+        try:
+            result = self._steps.take(given, self.step)
+            self._watch.add(result.loss, self.step)
+        except UserError as error:
+            raise UserError(f"{error}{self._way_on()}") from error
+        return result
+
+    def _way_on(self) -> str:
+        kept = self._checkpoints.newest()
+        if kept is None:
+            return ""
+        return f"; to go on from {kept} with other settings, call it model_name_or_path"
 
     def _input(self, rows: ShardRows) -> Iterator[tuple[list[Part], int]]:
         processes, size = self._run.processes, self._settings["global_batch_size"]
@@ -159,8 +179,9 @@ class _Trainer:
         if last or self.step % settings["logging_steps"] == 0:
             self._log(result, meter, shown)
         if last or self.step % settings["eval_steps"] == 0:
-            self._validate()
-        if last or stop or self.step % settings["save_steps"] == 0:
+            self._validate(shown)
+        due = self.step % settings["save_steps"] == 0
+        if last or stop or (due and self._watch.is_calm):
             self._save()
 
     def _log(self, result: StepResult, meter, shown) -> None:
@@ -176,7 +197,7 @@ class _Trainer:
         self._curves.add(self.step, **curves, tokens_per_second=meter.speed())
         meter.restart()
 
-    def _validate(self) -> None:
+    def _validate(self, shown) -> None:
         processes = self._run.processes
         scores = validate(
             self._family,
@@ -187,7 +208,8 @@ class _Trainer:
         )
         self.records.append({"step": self.step, "validation": scores})
         if processes.is_first:
-            print(f"step {self.step}: validation {summary(scores)}", flush=True)
+            with shown.external_write_mode():
+                print(f"step {self.step}: validation {summary(scores)}", flush=True)
         self._curves.add(
             self.step,
             **{f"validation/{name}": score["loss"] for name, score in scores.items()},
@@ -210,3 +232,9 @@ class _Trainer:
         """Write what curves and profiler still hold."""
         self._curves.close()
         self._profiler.close()
+
+
+def _guessing(config: dict[str, Any]) -> float:
+    """Nats a target of a model that knows nothing: of words, and of pairs if any."""
+    pairs = 1 if "lang2id" in config else 2
+    return math.log(config["vocab_size"] * pairs)

@@ -19,6 +19,8 @@ _ROWS = 64
 _CAUSAL_ROWS = 8
 # One language, two (a translation pair), left to right.
 _SUFFIXES = ("", "+", ">")
+# What the pairs of sentences of one language are counted under.
+_PAIRS = " nsp"
 
 
 def validate(
@@ -32,26 +34,27 @@ def validate(
 
     An XLM's words count for the language that each is in, apart for rows of one
     language (``en``), of translation pairs (``en+``) and left to right (``en>``). A
-    BERT's have one entry ``mlm``, its pairs one of ``nsp``.
+    BERT's have one entry ``mlm``, its pairs one of ``nsp``, and where the rows are in
+    several languages, both have one for each (``en``).
 
     Returns:
-        by name ``loss`` (nats), ``perplexity`` (but of pairs), ``accuracy`` and ``n``.
+        by name ``loss`` (nats), ``perplexity`` (but of pairs), ``accuracy`` and ``n``;
+        ``nsp_accuracy`` of the pairs of one language.
     """
-    names = _names(config)
+    names = _names(config, path)
     sums = np.zeros((len(names), 3))
     fields = family.input_fields(config)
     model.eval()
     for rows, causal in _blocks(path, processes):
         words, pairs = _compare(family, model, rows, fields, causal)
-        for name, values in _by_name(config, rows, causal, words):
+        for name, values in _by_name(config, rows, causal, words, pairs):
             sums[names.index(name)] += values
-        if pairs is not None:
-            sums[names.index("nsp")] += pairs.sum(1)
     model.train()
+    totals = dict(zip(names, processes.summed(sums), strict=True))
     return {
-        name: _scores(name, *values)
-        for name, values in zip(names, processes.summed(sums), strict=True)
-        if values[2]
+        name: _scores(name, *values) | _accuracy_of_pairs(totals.get(name + _PAIRS))
+        for name, values in totals.items()
+        if values[2] and not name.endswith(_PAIRS)
     }
 
 
@@ -65,9 +68,12 @@ def summary(scores: Scores) -> str:
     )
 
 
-def _names(config: dict[str, Any]) -> list[str]:
+def _names(config: dict[str, Any], path: Path) -> list[str]:
     if "lang2id" not in config:
-        return ["mlm", "nsp"]
+        with open_shard(path) as shard:
+            found = set(shard["language"][:]) if "language" in shard else ()
+        langs = sorted(lang.decode() for lang in found)
+        return ["mlm", "nsp", *langs, *(lang + _PAIRS for lang in langs)]
     return sorted(lang + suffix for lang in config["lang2id"] for suffix in _SUFFIXES)
 
 
@@ -103,9 +109,22 @@ def _compare(family: ModuleType, model, rows: Rows, fields, causal: bool):
         return found, compared(pairs, batch["next_sentence_labels"])
 
 
-def _by_name(config: dict[str, Any], rows: Rows, causal: bool, words: np.ndarray):
-    """The sums (3,) of each name's words."""
+def _by_name(
+    config: dict[str, Any],
+    rows: Rows,
+    causal: bool,
+    words: np.ndarray,
+    pairs: np.ndarray | None,
+) -> Iterator[tuple[str, np.ndarray]]:
+    """The sums (3,) of each name's words and pairs."""
     row, position, _ = targets(rows, causal)
+    if pairs is not None:
+        yield "nsp", pairs.sum(1)
+        for lang in np.unique(rows.get("language", [])):
+            here = rows["language"] == lang
+            yield lang.decode() + _PAIRS, pairs[:, here].sum(1)
+            if len(row):
+                yield lang.decode(), words[:, here[row]].sum(1)
     if not len(row):
         return
     if "lang2id" not in config:
@@ -122,6 +141,10 @@ def _by_name(config: dict[str, Any], rows: Rows, causal: bool, words: np.ndarray
             if here.any():
                 suffix = ">" if causal else "+" if pair else ""
                 yield langs[int(number)] + suffix, words[:, here].sum(1)
+
+
+def _accuracy_of_pairs(values: np.ndarray | None) -> dict[str, float]:
+    return {} if values is None else {"nsp_accuracy": round(values[1] / values[2], 6)}
 
 
 def _scores(name: str, loss: float, right: float, count: float) -> dict[str, float]:

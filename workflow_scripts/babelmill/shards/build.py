@@ -8,7 +8,7 @@ import numpy as np
 from babelmill.errors import UserError
 from babelmill.randomness import stream
 from babelmill.shards.documents import TokenizedDocuments
-from babelmill.shards.layout import Rows, take
+from babelmill.shards.layout import DTYPES, Rows, take
 from babelmill.shards.masking import choose_positions, mask_tokens
 from babelmill.shards.sampling import Source, interleave, language_shares
 from babelmill.shards.sentence_pairs import (
@@ -128,11 +128,17 @@ def training_rows(
 def validation_rows(
     texts: list[Text], tokenizer: Tokenizer, settings: ShardSettings
 ) -> Iterator[Rows]:
-    """Yield the held-out rows: at most ``validation_rows`` a language or pair."""
+    """Yield the held-out rows: at most ``validation_rows`` a language or pair.
+
+    Pairs of sentences say which language they are in, if there are several.
+    """
     sources = []
+    several = len({text.langs for text in texts}) > 1
     for number, text in enumerate(texts):
         rng = stream(settings.random_seed, "validation rows", number)
         rows, blocks = _unmasked(text, VALIDATION, tokenizer, settings, rng)
+        if several and text.objective == NEXT_SENTENCE:
+            blocks = _in_language(blocks, text.langs[0])
         share = min(1.0, settings.validation_rows / max(rows, 1))
         sources.append(Source(rows, blocks, share, 0.5))
     yield from _finished(sources, texts, tokenizer, settings, "validation")
@@ -177,6 +183,17 @@ def _language_id(tokenizer: Tokenizer, lang: str) -> int:
             f" {' '.join(sorted(tokenizer.lang2id)) or 'none'}: make it anew with all"
         )
     return tokenizer.lang2id[lang]
+
+
+def _in_language(
+    blocks: Callable[[int], Iterator[Rows]], lang: str
+) -> Callable[[int], Iterator[Rows]]:
+    def named(number: int) -> Iterator[Rows]:
+        for rows in blocks(number):
+            names = np.full(len(rows["input_ids"]), lang, DTYPES["language"])
+            yield {**rows, "language": names}
+
+    return named
 
 
 def _finished(

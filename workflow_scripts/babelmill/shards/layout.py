@@ -11,6 +11,7 @@
 | ``lang_ids`` (XLM) | int8 | (rows, max_seq_length) |
 | ``position_ids`` (XLM) | int16 | (rows, max_seq_length) |
 | ``causal`` (CLM) | int8 | (rows,), 1 where a row is predicted from left to right |
+| ``language`` (validation) | 3 bytes | (rows,), of BERT's rows in several languages |
 
 A causal row has no masked positions: each of its tokens but the first is a target.
 """
@@ -34,6 +35,7 @@ DTYPES = {
     "lang_ids": np.int8,
     "position_ids": np.int16,
     "causal": np.int8,
+    "language": "S3",
 }
 BERT_FIELDS = tuple(DTYPES)[:6]
 XLM_FIELDS = tuple(DTYPES)[:8]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-from safetensors import SafetensorError
 
 from babelmill.errors import UserError
 from babelmill.files import fingerprint, read_json, sha256, whole_folder, write_json
@@ -25,6 +24,8 @@ from babelmill.models.weights import read_weights, save_weights
 WATCHING = ("save_steps", "logging_steps", "eval_steps")
 
 _KEPT = 2
+# Of what trainers keep: another number where the same code cannot go on from it.
+_FORMAT = 2
 _FINISHED, _RECORD = "finished", "finished.json"
 
 
@@ -79,9 +80,9 @@ class Checkpoints:
                 for group, tensors in arrays.items():
                     save_weights(partial / f"{group}.safetensors", tensors)
                 sums = {path.name: sha256(path) for path in partial.iterdir()}
-                content = {"values": values, "sha256": sums}
+                content = {"format": _FORMAT, "values": values, "sha256": sums}
                 write_json(partial / "checkpoint.json", content)
-        except (OSError, SafetensorError) as error:
+        except OSError as error:
             raise _unwritable(self._folder, error) from error
         self._good = [*(good for good in self._good if good != folder), folder]
         self._good = self._good[-_KEPT:]
@@ -90,27 +91,37 @@ class Checkpoints:
                 shutil.rmtree(other, ignore_errors=True)
 
     def load(self) -> tuple[dict[str, dict[str, np.ndarray]], Any] | None:
-        """The newest whole checkpoint, or None; torn ones are named and skipped."""
+        """The newest whole checkpoint, or None; torn ones are named and skipped.
+
+        Raises:
+            UserError: it is another version's.
+        """
         for folder in reversed(self._steps()):
             try:
                 content = self._read(folder)
             except (UserError, OSError, KeyError, TypeError) as error:
                 print(f"{folder}: torn checkpoint skipped: {error}", file=sys.stderr)
             else:
+                if content["format"] != _FORMAT:
+                    raise _foreign(folder)
                 self._good = [folder]
-                return content
+                return content["arrays"], content["values"]
         return None
 
-    def _read(self, folder: Path) -> tuple[dict[str, dict[str, np.ndarray]], Any]:
+    def newest(self) -> Path | None:
+        """The folder of the newest checkpoint, if there is one."""
+        return max(self._steps(), default=None)
+
+    def _read(self, folder: Path) -> dict[str, Any]:
         content = read_json(folder / "checkpoint.json")
         for name, expected in content["sha256"].items():
             if sha256(folder / name) != expected:
                 raise UserError(f"{name} has another checksum than when it was saved")
-        arrays = {
+        content["arrays"] = {
             Path(name).stem: read_weights(folder / name)[0]
             for name in content["sha256"]
         }
-        return arrays, content["values"]
+        return {"format": 1, **content}
 
     def close(self) -> None:
         """Let another process have the run."""
@@ -208,6 +219,14 @@ def _unwritable(folder: Path, error: Exception) -> UserError:
     return UserError(
         f"{folder}: no checkpoint can be written: {error}; older ones are kept:"
         " free space or allow writing there, then start again"
+    )
+
+
+def _foreign(folder: Path) -> UserError:
+    return UserError(
+        f"{folder}: another version of this program saved it: finish with that version,"
+        f" or move {folder.parent} away and start anew; model_name_or_path may name the"
+        " checkpoint, for its weights"
     )
 
 

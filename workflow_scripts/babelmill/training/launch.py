@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from babelmill.errors import UserError
-from babelmill.script import BAD_INPUT
+from babelmill.script import BAD_INPUT, ERROR
 from babelmill.training.interruption import WARNINGS
 from babelmill.training.slurm import Machine, machine
 
@@ -179,9 +179,10 @@ def _judge(processes: int, logs: Path, code: int, warned: bool) -> None:
         raise SystemExit(os.EX_TEMPFAIL)
     log = logs / (f"workerlog{failed.suffix}" if failed else "launcher.log")
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    if codes.get(failed) == BAD_INPUT and lines:
+    said = [line for line in lines if line.startswith(ERROR)]
+    if codes.get(failed) == BAD_INPUT and said:
         shutil.rmtree(logs)
-        raise UserError(lines[-1].removeprefix("error: "))
+        raise UserError(said[-1].removeprefix(ERROR))
     print(*lines[-_LINES_SHOWN:], sep="\n", file=sys.stderr)
     print(f"a process failed; the logs of all are in {logs}", file=sys.stderr)
     raise SystemExit(codes.get(failed) or (code if code > 0 else 1))

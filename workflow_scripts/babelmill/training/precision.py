@@ -34,11 +34,11 @@ def check_device(settings: Mapping[str, Any], device: str) -> None:
     """Refuse what only a GPU can do, before anything starts.
 
     On the CPU, Paddle ignores mixed precision in dynamic mode and crashes in static
-    mode, and its fused layers have no kernels.
+    mode.
     """
     if device != "cpu":
         return
-    for name in ("use_amp", "use_pure_fp16", "fuse_transformer"):
+    for name in ("use_amp", "use_pure_fp16"):
         if settings.get(name):
             raise UserError(f"{name} needs a GPU: set it to false, or --device gpu")
 

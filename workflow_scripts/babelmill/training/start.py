@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from babelmill.models import runtime
-from babelmill.script import code
+from babelmill.script import code, positive
 from babelmill.training import precision, processes
 from babelmill.training.checkpoints import Checkpoints
 from babelmill.training.devices import check_cpus, lease_gpus, visible_gpus
@@ -29,16 +29,16 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     parser.add_argument("--output_dir", type=Path, required=True)
     speed = parser.add_argument_group("speed, none of which changes what is computed")
     speed.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
-    speed.add_argument("--devices", type=int, default=1, help="one process each")
+    speed.add_argument("--devices", type=positive, default=1, help="one process each")
     speed.add_argument(
         "--gpus", type=int, default=0, help="as --device gpu --devices GPUS; 0: no GPU"
     )
-    speed.add_argument("--threads", type=int, default=1, help="of all processes")
+    speed.add_argument("--threads", type=positive, default=1, help="of all processes")
     speed.add_argument("--engine", choices=("dynamic", "static"), default="dynamic")
     speed.add_argument("--to_static", action="store_true", help="of engine dynamic")
     speed.add_argument(
         "--gradient_merge_steps",
-        type=int,
+        type=positive,
         default=1,
         help="parts of a process's share of a batch, for less memory",
     )

@@ -61,7 +61,7 @@ class Steps:
             raise UserError(
                 f"the loss is {result.loss}, the norm of its gradient"
                 f" {result.gradient_norm} at step {step}: lower learning_rate or"
-                " max_grad_norm, or lengthen the warm-up; the last checkpoint is kept"
+                " max_grad_norm, or lengthen the warm-up"
             )
         if finite:
             # The clipped gradient (Pascanu et al. 2013), without the loss's scale.

@@ -9,21 +9,29 @@ from babelmill.errors import UserError
 
 _STEPS = 20
 _TIMES = 3.0
-_SHARE_OF_FIRST = 0.5
+_SHARE_OF_GUESSING = 0.5
 
 
 @dataclass
 class LossWatch:
-    """Stops a run whose loss climbs back most of the way that it had come down.
+    """Stops a run whose loss is far over what it had come down to.
 
     That is, when the mean of the last 20 losses is over 3 times the lowest such mean so
-    far and over half of the first. A noisy loss is not: it has to stay high, and high
-    is measured by what the model lost when it knew nothing.
+    far and over half of the loss of one who guesses. A noisy loss is not: it has to
+    stay high. A run that never learns anything is stopped at 3 times of guessing.
+
+    Attributes:
+        guessing: loss of a model that gives all targets the same chance, in nats.
+        lowest: mean of 20 losses in a row, or ``guessing`` where that is lower.
+        recent: the last losses, 20 at most.
     """
 
+    guessing: float
+    lowest: float = float("inf")
     recent: list[float] = field(default_factory=list)
-    first: float | None = None
-    lowest: float | None = None
+
+    def __post_init__(self) -> None:
+        self.lowest = min(self.lowest, self.guessing)
 
     def add(self, loss: float, step: int) -> None:
         """Take the loss of a step.
@@ -35,15 +43,21 @@ class LossWatch:
         if len(self.recent) < _STEPS:
             return
         mean = float(np.mean(self.recent))
-        if self.first is None:
-            self.first = self.lowest = mean
         self.lowest = min(self.lowest, mean)
-        if mean > max(_TIMES * self.lowest, _SHARE_OF_FIRST * self.first):
+        if self._is_high(mean):
             raise UserError(
                 f"the loss explodes: {mean:.3f} over the {_STEPS} steps to step {step},"
-                f" after it was down at {self.lowest:.3f}: lower learning_rate or"
-                " max_grad_norm, or lengthen the warm-up; earlier checkpoints are kept"
+                f" where {self.lowest:.3f} was in reach: lower learning_rate or"
+                " max_grad_norm, or lengthen the warm-up"
             )
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether the last loss is none of an explosion: its state is worth keeping."""
+        return not self._is_high(self.recent[-1])
+
+    def _is_high(self, loss: float) -> bool:
+        return loss > max(_TIMES * self.lowest, _SHARE_OF_GUESSING * self.guessing)
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds of it."""
