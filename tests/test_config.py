@@ -336,7 +336,7 @@ def test_plan_takes_local_archives_where_they_are(tmp_path, monkeypatch):
 def test_examples_of_the_readme_fit_the_schema():
     text = (ROOT / "README.md").read_text()
     examples = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
-    assert len(examples) == 5
+    assert len(examples) == 6
     for example in examples:
         config = yaml.safe_load((ROOT / "config.yaml").read_text())
         update_config(config, yaml.safe_load(example.replace("{path: …, ", "{")))
