@@ -26,9 +26,10 @@ import numpy as np
 
 from babelmill.finetuning.batches import Labeled, TrainingBatches
 from babelmill.finetuning.evaluation import evaluate
-from babelmill.finetuning.objective import Objective
+from babelmill.finetuning.objective import of_parts
+from babelmill.heads import Encoded
+from babelmill.heads.sequence_classification import SequenceClassification
 from babelmill.models import runtime, xlm
-from babelmill.models.inputs import encode_examples
 from babelmill.tasks.source import Source
 from babelmill.tasks.xnli import read
 from babelmill.tokenizers.folder import load_xlm
@@ -38,7 +39,8 @@ from babelmill.training.run import Run
 from babelmill.training.steps import Steps
 
 BATCH, LENGTH = 8, 128
-OBJECTIVE = Objective(["entailment", "neutral", "contradiction"], "accuracy")
+LABELS = ["entailment", "neutral", "contradiction"]
+HEAD = SequenceClassification(LABELS, "accuracy")
 SETTINGS = {
     **{"seed": 1, "learning_rate": 3e-4, "lr_scheduler_type": "constant"},
     **{"warmup_steps": 0, "max_steps": 0, "weight_decay": 0.0},
@@ -55,26 +57,26 @@ def model(tokenizer):
     sizes = {"emb_dim": 128, "n_layers": 4, "n_heads": 4}
     config = xlm.full_config({**sizes, "max_position_embeddings": LENGTH}, tokenizer)
     paddle.seed(1)
-    made = xlm.classification_model(config, OBJECTIVE.outputs, dropout=0.1)
+    made = xlm.classification_model(config, HEAD.outputs, dropout=0.1)
     xlm.freeze_embeddings(made)
     return made, config
 
 
-def labeled(examples, tokenizer) -> Labeled:
-    inputs = encode_examples(examples, tokenizer, "en", LENGTH)
-    return Labeled(inputs, OBJECTIVE.targets(examples))
+def encoded(examples, tokenizer) -> Encoded:
+    return HEAD.encode(examples, tokenizer, "en", {"max_seq_length": LENGTH})
 
 
 def ours(examples, tokenizer, engine: str):
     """CPU-seconds, losses and the trained model of our way."""
     layer, config = model(tokenizer)
     start = time.process_time()
-    encoded = labeled(examples, tokenizer)
+    part = encoded(examples, tokenizer)
+    train = Labeled(part.inputs, HEAD.targets(part))
     tokenized = time.process_time()
-    made = make_engine(engine, layer, OBJECTIVE.of_parts(xlm), SETTINGS)
+    made = make_engine(engine, layer, of_parts(HEAD, xlm), SETTINGS)
     batches = TrainingBatches(
-        encoded,
-        OBJECTIVE,
+        train,
+        HEAD,
         xlm.input_fields(config),
         BATCH,
         tokenizer.pad_id,
@@ -100,7 +102,7 @@ def theirs(examples, tokenizer, folder: Path):
     files = [str(folder / name) for name in ("vocab.json", "merges.txt")]
     their_tokenizer = XLMTokenizer(*files)
     layer, _ = model(tokenizer)
-    targets = OBJECTIVE.targets(examples)
+    targets = [LABELS.index(example.label) for example in examples]
 
     class Pairs(paddle.io.Dataset):
         def __len__(self):
@@ -165,7 +167,7 @@ def main() -> None:
     path = xnli / "XNLI-MT-1.0" / "multinli" / "multinli.train.en.tsv"
     train = [e for _, e in read(Source(path, "train", "en")) if e][: args.examples]
     dev = xnli / "XNLI-1.0" / "xnli.dev.tsv"
-    dev = labeled([e for _, e in read(Source(dev, "dev", "en")) if e], tokenizer)
+    dev = encoded([e for _, e in read(Source(dev, "dev", "en")) if e], tokenizer)
 
     speeds = []
     for name, run in (
@@ -173,7 +175,7 @@ def main() -> None:
         ("PaddleNLP's", lambda: theirs(train, tokenizer, folder)),
     ):
         seconds, losses, trained = run()
-        accuracy = evaluate(xlm, trained, dev, OBJECTIVE, tokenizer.pad_id)
+        accuracy = evaluate(xlm, trained, dev, HEAD, tokenizer.pad_id)
         speeds.append(len(train) / seconds)
         curve = " ".join(f"{np.mean(part):.3f}" for part in np.array_split(losses, 10))
         print(

@@ -148,7 +148,9 @@ def test_batches_of_words_have_targets_as_wide_as_they_are(tokenizer):
     ]
     assert parts[0].targets.shape[1] < parts[1].targets.shape[1]
     fields = ["input_ids", "input_mask"]
-    batches = TrainingBatches(parts, head, fields, 1, tokenizer.pad_id, 1, Run())
+    batches = TrainingBatches(
+        Labeled.joined(parts), head, fields, 1, tokenizer.pad_id, 1, Run()
+    )
     seen = []
     for (part,), _ in batches.from_step(0, batches.per_epoch):
         ids, labels = part.arrays["input_ids"], part.arrays["labels"]
@@ -358,7 +360,7 @@ def test_batches_hold_all_choices_of_an_example():
     )
     train = Labeled(inputs, np.arange(8))
     head = MultipleChoice(["0", "1", "2"], "accuracy")
-    batches = TrainingBatches([train], head, ["input_ids"], 3, 99, 1, Run())
+    batches = TrainingBatches(train, head, ["input_ids"], 3, 99, 1, Run())
     assert batches.per_epoch == 3
     seen = []
     for (part,), count in batches.from_step(0, 3):

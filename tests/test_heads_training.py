@@ -69,7 +69,7 @@ def trained(task, encoder, folder, run=None, **settings):
         encoder,
         {**TRAINING, **settings},
         head,
-        [train],
+        train,
         {"en": encoded},
         tokenizer.pad_id,
         Checkpoints(folder / "state", task),

@@ -413,12 +413,14 @@ def test_report_can_be_made(smoke_run):
 def test_frozen_profile_names_every_rule_with_a_script():
     profile = yaml.safe_load((ROOT / "profiles/frozen/profile.yaml").read_text())
     named = {entry.removesuffix("=script") for entry in profile["consider-ancient"]}
-    rules = set()
+    rules, copies = set(), set()
     for path in (ROOT / "rules").glob("*.smk"):
-        for text in re.split(r"^ *rule ", path.read_text(), flags=re.M)[1:]:
-            if "script=" in text:
-                rules.add(text.partition(":")[0])
-    assert named == rules
+        text = path.read_text()
+        for rule in re.split(r"^ *rule ", text, flags=re.M)[1:]:
+            if "script=" in rule:
+                rules.add(rule.partition(":")[0])
+        copies.update(re.findall(r"^ *use rule (\w+) as (\w+)", text, flags=re.M))
+    assert named == rules | {copy for of, copy in copies if of in rules}
 
 
 def test_an_edited_script_runs_its_rule_again_but_not_when_frozen(tmp_path):
