@@ -1,7 +1,9 @@
 """Run the workflow's scripts as its jobs do, and see what each costs."""
 
 import os
+import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,11 +23,12 @@ class Cost:
 def job(script: str | Path, *arguments: object) -> Cost:
     """Run a script to its end, silently; it and its children are charged."""
     command = [sys.executable, str(SCRIPTS / script), *map(str, arguments)]
-    silent = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
-    process = os.posix_spawn(command[0], command, os.environ, file_actions=silent)
-    _, status, used = os.wait4(process, 0)
-    if status:
-        raise SystemExit(f"{script} failed: {' '.join(command)}")
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        if status:
+            said.seek(0)
+            raise SystemExit(f"{script} failed: {' '.join(command)}\n{said.read()}")
     return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 

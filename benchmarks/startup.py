@@ -19,6 +19,11 @@ from pretraining import CONFIG, SETTINGS, make_rows
 
 WANTED = 10  # Seconds.
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ARCHITECTURE = {
+    name: value
+    for name, value in CONFIG.items()
+    if name not in ("vocab_size", "pad_token_id")
+}
 STEP = {
     **SETTINGS,
     **{"max_steps": 1, "warmup_steps": 0, "global_batch_size": 32},
@@ -41,7 +46,12 @@ def call(folder: Path) -> list[object]:
         *("pretrain.py", "--shards", folder / "0_training.hdf5"),
         *("--validation", folder / "validation.hdf5"),
         *("--manifest", folder / "manifest.json"),
-        *("--tokenizer", folder / "tokenizer", "--architecture", json.dumps(CONFIG)),
+        *(
+            "--tokenizer",
+            folder / "tokenizer",
+            "--architecture",
+            json.dumps(ARCHITECTURE),
+        ),
         *("--settings", json.dumps(STEP)),
     ]
 
